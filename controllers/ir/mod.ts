@@ -1,0 +1,202 @@
+/**
+ * The data-plane model: what a set of proxies has to do, said without Kubernetes and without Envoy.
+ *
+ * `translate` produces these rows, `xds` turns them into Envoy's resources. All values are plain, immutable
+ * and comparable by structure. What cannot work is a variant that says so, never a hole: an unresolvable
+ * backend keeps its weight and answers 500.
+ *
+ * @module
+ */
+import type { Key, Table } from "../runtime/graph.ts";
+
+/** Names a Gateway: `namespace/name`. */
+export type GatewayKey = Key;
+
+/** Names the object that some configuration comes from: `Kind/namespace/name`, as in `HTTPRoute/default/web`. */
+export type Origin = Key;
+
+/**
+ * Names one thing that a proxy is given, within its Gateway: `listener:NAME`, `routes:NAME`, `cluster:NAME`,
+ * `endpoints:NAME`, `secret:NAME`. Names come from content, never from a position.
+ */
+export type ResourceId = `${"listener" | "routes" | "cluster" | "endpoints" | "secret"}:${string}`;
+
+/** One port of a Gateway. Row key: `namespace/name/port`, with `/udp` appended for UDP. */
+export interface Listener {
+  readonly gateway: GatewayKey;
+  readonly name: string;
+  /** IP addresses to bind; empty means every address. */
+  readonly addresses: readonly string[];
+  /** The port to bind, after any shift of privileged ports. */
+  readonly port: number;
+  readonly protocol: "http";
+  /** The route table that answers requests. */
+  readonly routes: Key;
+}
+
+/** All virtual hosts of one HTTP listener port. Row key: its name, `namespace/name/port`. */
+export interface RouteTable {
+  readonly gateway: GatewayKey;
+  readonly name: string;
+  /** Keys of {@linkcode Ir.virtualHosts}, sorted. */
+  readonly virtualHosts: readonly Key[];
+}
+
+/** One hostname of a route table. Row key: `ROUTETABLE/HOSTNAME`. */
+export interface VirtualHost {
+  readonly routes: Key;
+  /** `*`, `*.example.com` or `www.example.com`. */
+  readonly hostname: string;
+  /** In order of precedence: the first that matches answers. */
+  readonly entries: readonly Route[];
+}
+
+/** One match of one rule, with what to do. */
+export interface Route {
+  /** Unique in its virtual host: `httproute/namespace/name/rule/0/match/0`. */
+  readonly name: string;
+  readonly origin: Origin;
+  readonly match: RouteMatch;
+  readonly requestHeaders?: HeaderChanges;
+  readonly responseHeaders?: HeaderChanges;
+  readonly action: RouteAction;
+}
+
+export interface RouteMatch {
+  readonly path: { readonly type: "exact" | "prefix" | "regex"; readonly value: string };
+  readonly method?: string;
+  readonly headers: readonly ValueMatch[];
+  readonly queryParams: readonly ValueMatch[];
+}
+
+/** Compares a header or a query parameter; `regex` is RE2 and matches the whole value. */
+export interface ValueMatch {
+  readonly name: string;
+  readonly type: "exact" | "regex";
+  readonly value: string;
+}
+
+/** Applied in the order remove, set, add; names are lower case. */
+export interface HeaderChanges {
+  readonly set: readonly Header[];
+  readonly add: readonly Header[];
+  readonly remove: readonly string[];
+}
+
+export interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
+export type RouteAction =
+  | { readonly kind: "forward"; readonly backends: readonly WeightedBackend[] }
+  | {
+    readonly kind: "redirect";
+    readonly scheme?: string;
+    readonly hostname?: string;
+    readonly port?: number;
+    readonly path?: PathChange;
+    readonly status: 301 | 302 | 303 | 307 | 308;
+  }
+  | { readonly kind: "respond"; readonly status: number };
+
+/** `prefix` replaces the matched prefix (`matched`) by `value`, `full` the whole path; the query is kept. */
+export type PathChange =
+  | { readonly type: "full"; readonly value: string }
+  | { readonly type: "prefix"; readonly matched: string; readonly value: string };
+
+/** A share of the traffic. A target that cannot be resolved answers `status` for its share. */
+export interface WeightedBackend {
+  readonly weight: number;
+  readonly target: { readonly cluster: string } | { readonly status: 500 | 503 };
+  readonly requestHeaders?: HeaderChanges;
+  readonly responseHeaders?: HeaderChanges;
+}
+
+/** A backend as a proxy sees it. Row key: its name, `namespace/name/port` and what else tells it apart. */
+export interface Cluster {
+  readonly name: string;
+  readonly protocol: "http1" | "h2c";
+}
+
+/** The addresses of a cluster. Row key: the cluster's name. A cluster always has a row, perhaps an empty one. */
+export interface Endpoints {
+  readonly cluster: string;
+  readonly localities: readonly Locality[];
+}
+
+export interface Locality {
+  readonly zone: string;
+  readonly endpoints: readonly Endpoint[];
+}
+
+export interface Endpoint {
+  readonly address: string;
+  readonly port: number;
+  /** A draining endpoint gets no new traffic unless nothing else is left. */
+  readonly draining: boolean;
+}
+
+/** Says that a Gateway's proxies need a cluster. Row key: `GATEWAY|CLUSTER`. */
+export interface ClusterUse {
+  readonly gateway: GatewayKey;
+  readonly cluster: string;
+}
+
+/**
+ * What one object puts into the proxies of one Gateway. Row key: `GATEWAY|ORIGIN`.
+ *
+ * The row changes exactly when that configuration or the object's generation does, which is how the ledger
+ * knows what an acknowledgement is worth and whom to suspect of a rejection.
+ */
+export interface Contribution {
+  readonly gateway: GatewayKey;
+  readonly origin: Origin;
+  readonly generation: number;
+  readonly pieces: readonly Piece[];
+}
+
+/** The smallest part that a proxy can refuse: a rule of a route, a listener, a backend. */
+export interface Piece {
+  /** Unique and stable in its Gateway: `HTTPRoute/default/web/rule/0`. */
+  readonly id: Key;
+  /** Compared by structure; it changes with whatever the proxy is told because of this piece. */
+  readonly content: unknown;
+  /** What carries it. */
+  readonly resources: readonly ResourceId[];
+}
+
+/**
+ * A piece that is kept from the proxies of a Gateway. Row key: `GATEWAY|PIECE`. It applies only while the piece's content is
+ * equal to `content`, so that it lifts by itself once the object is fixed. `translate` puts a 500 in its place.
+ */
+export interface Rejection {
+  readonly content: unknown;
+  /** Envoy's own words; absent while the piece is only held back to find out which of several is at fault. */
+  readonly message?: string;
+}
+
+/** How far the proxies of a Gateway are with a contribution. Row key: as {@linkcode Contribution}. */
+export interface Verdict {
+  readonly generation: number;
+  readonly state: "pending" | "programmed" | "rejected";
+  /** For people: why it is not programmed, or which proxies are left out. */
+  readonly message: string;
+}
+
+/** A proxy that a Gateway is expected to have. Row of a table keyed by Gateway: a list of these. */
+export interface Proxy {
+  /** The node id that it presents. */
+  readonly id: string;
+}
+
+/** Every table that describes the data plane. */
+export interface Ir {
+  readonly listeners: Table<Listener>;
+  readonly routeTables: Table<RouteTable>;
+  readonly virtualHosts: Table<VirtualHost>;
+  readonly clusters: Table<Cluster>;
+  readonly clusterUses: Table<ClusterUse>;
+  readonly endpoints: Table<Endpoints>;
+  readonly contributions: Table<Contribution>;
+}

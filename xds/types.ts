@@ -1,0 +1,51 @@
+/**
+ * The seams of the xDS server: resources in, progress of the proxies out.
+ *
+ * @module
+ */
+import type { GatewayKey, ResourceId } from "../controllers/ir/mod.ts";
+
+/** The resource types that Gatehouse serves, in the order in which they are sent. */
+export const typeUrls = {
+  cluster: "type.googleapis.com/envoy.config.cluster.v3.Cluster",
+  endpoints: "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
+  secret: "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
+  listener: "type.googleapis.com/envoy.config.listener.v3.Listener",
+  routes: "type.googleapis.com/envoy.config.route.v3.RouteConfiguration",
+} as const;
+
+export type ResourceType = keyof typeof typeUrls;
+
+/** One resource of one Gateway. Row key: `GATEWAY|RESOURCEID`. */
+export interface XdsResource {
+  readonly gateway: GatewayKey;
+  readonly id: ResourceId;
+  readonly type: ResourceType;
+  readonly name: string;
+  /** A hash of the content: equal content has equal versions, on every replica and after every restart. */
+  readonly version: string;
+  /** The serialized `envoy.service.discovery.v3.Resource`, in pieces that are to be sent one after the other. */
+  readonly bytes: readonly Uint8Array[];
+}
+
+/** What a stream tells about one proxy. */
+export type ProxyEvent =
+  | { readonly type: "connected"; readonly proxy: string; readonly gateway: GatewayKey }
+  | { readonly type: "disconnected"; readonly proxy: string; readonly gateway: GatewayKey }
+  | {
+    readonly type: "acked";
+    readonly proxy: string;
+    readonly gateway: GatewayKey;
+    readonly id: ResourceId;
+    /** The version that the proxy now has; absent once it has removed the resource. */
+    readonly version?: string;
+  }
+  | {
+    readonly type: "nacked";
+    readonly proxy: string;
+    readonly gateway: GatewayKey;
+    readonly id: ResourceId;
+    readonly version: string;
+    /** Envoy's own words. */
+    readonly message: string;
+  };
