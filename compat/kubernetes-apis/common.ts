@@ -1,0 +1,1 @@
+export interface RestClient { performRequest(opts: any): Promise<any>; defaultNamespace?: string }
