@@ -1,0 +1,41 @@
+/**
+ * Time as an argument, so that tests decide how it passes.
+ *
+ * @module
+ */
+
+export interface Clock {
+  /** Wall-clock time, for what is shown to people or written into objects. */
+  now(): Date;
+  /** Milliseconds that only grow, for measuring and for deadlines. */
+  monotonic(): number;
+  /** Resolves after `ms` milliseconds; rejects with the abort reason if `signal` is aborted first. */
+  sleep(ms: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /** Calls `run` once after `ms` milliseconds unless disposed of before. */
+  timer(ms: number, run: () => void): Disposable;
+}
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => new Date(),
+  monotonic: () => performance.now(),
+  sleep(ms, options = {}) {
+    const { signal } = options;
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const id = setTimeout(() => {
+        signal?.removeEventListener("abort", stop);
+        resolve();
+      }, ms);
+      const stop = () => {
+        clearTimeout(id);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+  },
+  timer(ms, run) {
+    const id = setTimeout(run, ms);
+    return { [Symbol.dispose]: () => clearTimeout(id) };
+  },
+};
