@@ -167,7 +167,7 @@ const cases: {
     ],
     [
       () => a.assertEquals("a\nb", "a\nc"),
-      `Values are not equal.${diffHead}    a\\n\n-   b\n+   c\n`,
+      `Values are not equal.${diffHead}    a\\n\n-   b\n+   c\n\n`,
     ],
   ],
   assertNotEquals: [
