@@ -1,0 +1,327 @@
+/**
+ * The four sorts of tables behind {@linkcode Graph}: how each takes in what changed before it.
+ *
+ * @module
+ */
+import { equal } from "./equal.ts";
+import { freeze } from "./freeze.ts";
+import { SortedMap } from "./sorted_map.ts";
+import type { Derivation, DeriveOptions, Failure, Key, Read, Source, SourceOptions, Table } from "./table.ts";
+
+/** One derived row as the owner of dependencies. */
+interface Cell {
+  readonly dirty: Set<Key>;
+  readonly key: Key;
+  /** What its last computation looked up. */
+  reads: Set<Readers>;
+}
+
+/** Who looked up one key of one table. Not kept once it is nobody. */
+class Readers extends Set<Cell> {
+  constructor(readonly node: Node<unknown>, readonly key: Key) {
+    super();
+  }
+}
+
+const nothing: Set<Readers> = new Set();
+
+/** What the tables of one graph share. */
+export interface Shared {
+  readonly freeze: boolean;
+  /** The table whose derivation is running. */
+  deriving: string | undefined;
+  recomputed: number;
+  written: number;
+  dependencies: number;
+  failures: Failure[];
+}
+
+/** A table as its graph sees it. */
+export abstract class Node<V> implements Table<V> {
+  readonly rows = new Map<Key, V>();
+  readonly changed = new Set<Key>();
+  readonly failures = new Map<Key, unknown>();
+  readonly readers = new Map<Key, Readers>();
+
+  constructor(readonly name: string, readonly shared: Shared, readonly ordinal: number) {}
+
+  get size(): number {
+    this.#refuseUntracked();
+    return this.rows.size;
+  }
+
+  get(key: Key): V | undefined {
+    this.#refuseUntracked();
+    return this.rows.get(key);
+  }
+
+  entries(): MapIterator<[Key, V]> {
+    this.#refuseUntracked();
+    return this.rows.entries();
+  }
+
+  /** Takes in what changed before it. */
+  abstract settle(): void;
+
+  protected write(key: Key, value: V | undefined): void {
+    if (value === undefined) {
+      if (!this.rows.delete(key)) return;
+    } else {
+      this.rows.set(key, this.shared.freeze ? freeze(value) : value);
+    }
+    this.changed.add(key);
+    this.shared.written++;
+    const readers = this.readers.get(key);
+    if (readers) { for (const cell of readers) cell.dirty.add(cell.key); }
+  }
+
+  protected fail(key: Key, error: unknown): void {
+    this.failures.set(key, error);
+    this.shared.failures.push({ table: this.name, key, error });
+  }
+
+  /** A dependency that nobody remembers would make rows go stale without a sign. */
+  #refuseUntracked(): void {
+    const { deriving } = this.shared;
+    if (deriving !== undefined) {
+      throw new Error(`Cannot look at table "${this.name}" while deriving "${deriving}": use read`);
+    }
+  }
+}
+
+/** Rows from outside. */
+export class SourceNode<V> extends Node<V> implements Source<V> {
+  readonly #pending = new Map<Key, V | undefined>();
+  readonly #same: (before: V, after: V) => boolean;
+
+  constructor(name: string, shared: Shared, ordinal: number, options: SourceOptions<V>) {
+    super(name, shared, ordinal);
+    this.#same = options.same ?? equal;
+  }
+
+  get pending(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  set(key: Key, value: V): void {
+    this.#refuseWrites();
+    this.#pending.set(key, value);
+  }
+
+  delete(key: Key): void {
+    this.#refuseWrites();
+    this.#pending.set(key, undefined);
+  }
+
+  replace(all: Iterable<readonly [Key, V]>): void {
+    this.#refuseWrites();
+    this.#pending.clear();
+    for (const key of this.rows.keys()) this.#pending.set(key, undefined);
+    for (const [key, value] of all) this.#pending.set(key, value);
+  }
+
+  settle(): void {
+    for (const [key, value] of this.#pending) {
+      this.#pending.delete(key);
+      const before = this.rows.get(key);
+      if (before === value || before !== undefined && value !== undefined && this.#same(before, value)) {
+        continue;
+      }
+      this.write(key, value);
+    }
+  }
+
+  #refuseWrites(): void {
+    const { deriving } = this.shared;
+    if (deriving !== undefined) {
+      throw new Error(`Cannot change source "${this.name}" while deriving "${deriving}"`);
+    }
+  }
+}
+
+/** Rows of one table in groups. */
+export class IndexNode<V> extends Node<SortedMap<V>> {
+  readonly #input: Table<V>;
+  readonly #groupsOf: (value: V, key: Key) => readonly Key[];
+  readonly #memberships = new Map<Key, readonly Key[]>();
+
+  constructor(
+    name: string,
+    shared: Shared,
+    ordinal: number,
+    input: Table<V>,
+    groupsOf: (value: V, key: Key) => readonly Key[],
+  ) {
+    super(name, shared, ordinal);
+    this.#input = input;
+    this.#groupsOf = groupsOf;
+  }
+
+  settle(): void {
+    if (this.#input.changed.size === 0) return;
+    const edits = new Map<Key, Map<Key, V | undefined>>();
+    const edit = (group: Key, key: Key, value: V | undefined) => {
+      const members = edits.get(group);
+      if (members) members.set(key, value);
+      else edits.set(group, new Map([[key, value]]));
+    };
+    for (const key of this.#input.changed) {
+      for (const group of this.#memberships.get(key) ?? []) edit(group, key, undefined);
+      const value = this.#input.get(key);
+      const groups = value === undefined ? [] : this.#group(value, key);
+      if (value === undefined) this.failures.delete(key);
+      if (groups.length === 0) this.#memberships.delete(key);
+      else this.#memberships.set(key, groups);
+      for (const group of groups) edit(group, key, value);
+    }
+    for (const [group, members] of edits) {
+      const after = (this.rows.get(group) ?? SortedMap.empty<V>()).with(members);
+      this.write(group, after.size > 0 ? after : undefined);
+    }
+  }
+
+  #group(value: V, key: Key): readonly Key[] {
+    this.shared.deriving = this.name;
+    try {
+      const groups = this.#groupsOf(value, key);
+      this.failures.delete(key);
+      return groups;
+    } catch (error) {
+      this.fail(key, error);
+      return [];
+    } finally {
+      this.shared.deriving = undefined;
+    }
+  }
+}
+
+/** Rows of several tables side by side. */
+export class UnionNode<V> extends Node<V> {
+  readonly #parts: readonly (readonly [prefix: string, table: Table<V>])[];
+
+  constructor(
+    name: string,
+    shared: Shared,
+    ordinal: number,
+    parts: readonly (readonly [prefix: string, table: Table<V>])[],
+  ) {
+    super(name, shared, ordinal);
+    this.#parts = parts;
+  }
+
+  settle(): void {
+    for (const [prefix, table] of this.#parts) {
+      if (table.changed.size === 0) continue;
+      for (const key of table.changed) this.write(prefix + key, table.get(key));
+    }
+  }
+}
+
+/** Rows made from rows, and from what they look up. */
+export class DerivedNode<I, O> extends Node<O> {
+  readonly #input: Table<I>;
+  readonly #derivation: Derivation<I, O>;
+  readonly #failed: DeriveOptions<I, O>["failed"];
+  readonly #same: (before: O, after: O) => boolean;
+  readonly #dirty = new Set<Key>();
+  /** Only rows that look something up have one. */
+  readonly #cells = new Map<Key, Cell>();
+  #reads: Set<Readers> | undefined;
+
+  constructor(
+    name: string,
+    shared: Shared,
+    ordinal: number,
+    input: Table<I>,
+    derivation: Derivation<I, O>,
+    options: DeriveOptions<I, O>,
+  ) {
+    super(name, shared, ordinal);
+    this.#input = input;
+    this.#derivation = derivation;
+    this.#failed = options.failed;
+    this.#same = options.same ?? equal;
+  }
+
+  settle(): void {
+    for (const key of this.#input.changed) this.#dirty.add(key);
+    if (this.#dirty.size === 0) return;
+    for (const key of this.#dirty) this.#recompute(key);
+    this.#dirty.clear();
+  }
+
+  #recompute(key: Key): void {
+    const input = this.#input.get(key);
+    if (input === undefined) {
+      this.failures.delete(key);
+      this.#depend(key, nothing);
+      return this.write(key, undefined);
+    }
+    this.shared.recomputed++;
+    this.#reads = undefined;
+    this.shared.deriving = this.name;
+    let output: O | undefined, unchanged = false;
+    try {
+      output = this.#derivation(input, this.#read, key);
+      unchanged = this.#unchanged(key, output);
+      this.failures.delete(key);
+    } catch (error) {
+      this.fail(key, error);
+      output = this.#replacement(error, input, key);
+    } finally {
+      this.shared.deriving = undefined;
+    }
+    this.#depend(key, this.#reads ?? nothing);
+    this.#reads = undefined;
+    if (!unchanged) this.write(key, output);
+  }
+
+  /** The cut-off: nothing that reads an unchanged row is computed anew. */
+  #unchanged(key: Key, output: O | undefined): boolean {
+    const before = this.rows.get(key);
+    return before === output || before !== undefined && output !== undefined && this.#same(before, output);
+  }
+
+  #replacement(error: unknown, input: I, key: Key): O | undefined {
+    try {
+      return this.#failed?.(error, input, key);
+    } catch (second) {
+      this.fail(key, new AggregateError([error, second], `Cannot replace the failed row "${key}"`));
+      return undefined;
+    }
+  }
+
+  readonly #read: Read = (table, key) => {
+    if (this.shared.deriving !== this.name) {
+      throw new Error(`Cannot read "${table.name}" for "${this.name}" after its derivation has returned`);
+    }
+    if (!(table instanceof Node) || table.shared !== this.shared || table.ordinal >= this.ordinal) {
+      throw new Error(
+        `Cannot read "${table.name}" for "${this.name}": it is not an earlier table of the same graph`,
+      );
+    }
+    let readers: Readers | undefined = table.readers.get(key);
+    if (readers === undefined) table.readers.set(key, readers = new Readers(table, key));
+    (this.#reads ??= new Set()).add(readers);
+    return table.rows.get(key);
+  };
+
+  /** Makes `reads` all that a row depends on. */
+  #depend(key: Key, reads: Set<Readers>): void {
+    const cell = this.#cells.get(key) ?? { dirty: this.#dirty, key, reads: nothing };
+    for (const readers of cell.reads) {
+      if (reads.has(readers)) continue;
+      readers.delete(cell);
+      this.shared.dependencies--;
+      if (readers.size === 0) readers.node.readers.delete(readers.key);
+    }
+    for (const readers of reads) {
+      if (cell.reads.has(readers)) continue;
+      readers.add(cell);
+      this.shared.dependencies++;
+    }
+    cell.reads = reads;
+    if (reads.size > 0) this.#cells.set(key, cell);
+    else this.#cells.delete(key);
+  }
+}
