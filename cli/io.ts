@@ -1,0 +1,41 @@
+/**
+ * What a command may touch of the process that it runs in.
+ *
+ * @module
+ */
+
+export interface Io {
+  /** Writes to standard output, as it is. */
+  out(text: string): void;
+  /** Writes a line to standard error. */
+  err(line: string): void;
+  readonly env: { readonly [name: string]: string | undefined };
+  readonly outIsTerminal: boolean;
+  readonly errIsTerminal: boolean;
+  readonly platform: { readonly os: string; readonly arch: string };
+  /** Reads a file, or standard input for `-`. */
+  read(path: string): Promise<string>;
+  /** Aborted by SIGINT and SIGTERM, with an {@linkcode Interrupted} as its reason. */
+  readonly signal: AbortSignal;
+  /** The program and first arguments that run this same program again. */
+  readonly self: readonly [string, ...string[]];
+}
+
+/** Somebody asked the process to stop. */
+export class Interrupted extends Error {
+  override name = "Interrupted";
+  constructor(readonly by: "SIGINT" | "SIGTERM") {
+    super(`Stopped by ${by}`);
+  }
+}
+
+/** What a user can correct: printed without a stack trace. */
+export class UsageError extends Error {
+  override name = "UsageError";
+  /** The process's exit status. */
+  readonly status: number;
+  constructor(message: string, options: { readonly cause?: unknown; readonly status?: number } = {}) {
+    super(message, { cause: options.cause });
+    this.status = options.status ?? 2;
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The commands of `gatehouse`. Each lives in a file of its own and loads what it needs only when it runs, so that `--help`
+ * and `version` answer at once and touch nothing.
+ *
+ * @module
+ */
+import { Command, CommanderError } from "commander";
+import { Interrupted, type Io, UsageError } from "./io.ts";
+import { painter } from "./style.ts";
+import { registerApiserver } from "./apiserver.ts";
+import { registerCompletion } from "./completion.ts";
+import { registerEcho } from "./echo.ts";
+import { registerExpose } from "./expose.ts";
+import { registerOperator } from "./operator.ts";
+import { registerStandalone } from "./standalone.ts";
+import { registerStatus } from "./status.ts";
+import { registerTranslate } from "./translate.ts";
+import { registerVersion } from "./version.ts";
+
+/** Builds the tree of commands. */
+export function program(io: Io): Command {
+  const gatehouse = new Command("gatehouse")
+    .description("A Kubernetes Gateway API operator that programs Envoy.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  gatehouse standalone                          a gateway on this machine, no cluster needed
+  gatehouse expose web --port 80 --to 127.0.0.1:3000
+  gatehouse status                              every object, its conditions, every proxy
+  gatehouse translate gateway.yaml route.yaml   what would be served, offline`,
+    )
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.out(text),
+      writeErr: (text) => io.err(text.trimEnd()),
+      getOutHasColors: () => io.outIsTerminal,
+      getErrHasColors: () => io.errIsTerminal,
+    })
+    .helpCommand(true)
+    .showHelpAfterError("(run with --help for usage)");
+  for (
+    const register of [
+      registerStandalone,
+      registerStatus,
+      registerTranslate,
+      registerExpose,
+      registerOperator,
+      registerApiserver,
+      registerEcho,
+      registerCompletion,
+      registerVersion,
+    ]
+  ) register(gatehouse, io);
+  for (const command of gatehouse.commands) {
+    command.copyInheritedSettings(gatehouse);
+  }
+  return gatehouse;
+}
+
+/** Runs one command line. Resolves with the exit status: 0 success, 1 failure, 2 wrong usage, 130 and 143 interrupted. */
+export async function run(args: readonly string[], io: Io): Promise<number> {
+  const paint = painter(io.errIsTerminal, io.env);
+  try {
+    await program(io).parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof Interrupted) return error.by === "SIGINT" ? 130 : 143;
+    io.err(paint("red", "error: ") + explain(error));
+    return error instanceof UsageError ? error.status : 1;
+  }
+}
+
+/** A user's mistake in its own words; anything else with its causes and where it happened. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const lines = [error instanceof UsageError ? error.message : error.stack ?? error.message];
+  for (
+    let cause = error.cause;
+    cause !== undefined;
+    cause = cause instanceof Error ? cause.cause : undefined
+  ) {
+    lines.push(`  caused by: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+  return lines.join("\n");
+}

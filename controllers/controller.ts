@@ -1,0 +1,42 @@
+/**
+ * What every effect has in common: a table of rows that are due, and a function that makes one of them true.
+ *
+ * A row exists exactly while something has to be done. It goes away when the watch shows that it has been done, so nothing is
+ * lost when an attempt fails, and nothing is done twice.
+ *
+ * @module
+ */
+import type { Key, Table } from "./runtime/graph.ts";
+import type { Log } from "./runtime/log.ts";
+import type { Queue } from "./runtime/queue.ts";
+
+export interface Controller<D> {
+  readonly name: string;
+  /** Rows of what has to be done now. */
+  readonly due: Table<D>;
+  /** Does it. Rejects if it has to be tried again. */
+  apply(due: D, signal: AbortSignal): Promise<void>;
+}
+
+/** Queues the rows that the last settle made due. */
+export function enqueue<D>(controller: Controller<D>, queue: Queue): void {
+  for (const key of controller.due.changed) if (controller.due.get(key) !== undefined) queue.add(key);
+}
+
+/** Queues all that is due: at a start, and when this replica becomes the one that writes. */
+export function enqueueAll<D>(controller: Controller<D>, queue: Queue): void {
+  for (const [key] of controller.due.entries()) queue.add(key);
+}
+
+/** The worker of a controller's queue: it looks the row up when its turn comes, since it may be done by then. */
+export function worker<D>(
+  controller: Controller<D>,
+  log: Log,
+): (key: Key, signal: AbortSignal) => Promise<void> {
+  return async (key, signal) => {
+    const due = controller.due.get(key);
+    if (due === undefined) return;
+    log.debug(`Applying ${controller.name}`, { key });
+    await controller.apply(due, signal);
+  };
+}

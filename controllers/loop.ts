@@ -1,0 +1,110 @@
+/**
+ * The one loop: what the watches tell goes into the source tables, the graph settles, and whoever has an
+ * effect is told what changed.
+ *
+ * @module
+ */
+import type { ApiObject, Kind } from "../crds/kind.ts";
+import { keyOf } from "../crds/kind.ts";
+import type { WatchEvent } from "../kube/types.ts";
+import type { Clock } from "./runtime/clock.ts";
+import type { Graph, Settlement, Source } from "./runtime/graph.ts";
+import type { Log } from "./runtime/log.ts";
+
+/** Shortest and longest time between two settles while events keep coming, in milliseconds. */
+const pause = { shortest: 10, longest: 50 };
+
+export interface LoopOptions {
+  readonly graph: Graph;
+  readonly clock: Clock;
+  readonly log: Log;
+  /**
+   * Runs after each settle, before anything else can, and hands over what changed. If it changes sources itself, the graph settles
+   * once more.
+   */
+  readonly settled: (settlement: Settlement) => void;
+  /** Told how long each settle took, hand-over included, in milliseconds. */
+  readonly measured?: (milliseconds: number) => void;
+}
+
+/** How many settles in a row {@linkcode LoopOptions.settled} may cause before that is taken for a bug. */
+const rounds = 16;
+
+/** Feeds source tables and settles the graph: the first change at once, a storm of them in batches. */
+export class Loop {
+  readonly #options: LoopOptions;
+  /** What has not told everything yet. Nothing is derived before it has. */
+  readonly #awaited = new Set<string>();
+  #timer: Disposable | undefined;
+  #busyUntil = 0;
+  #started = false;
+  readonly #ready = Promise.withResolvers<void>();
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves after the first settle: everything that was awaited is known by then. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** What is still missing before the first settle, for people. */
+  get awaited(): readonly string[] {
+    return [...this.#awaited];
+  }
+
+  /** Holds back the first settle until {@linkcode Loop.arrived} is called with the same name. */
+  await(name: string): void {
+    this.#awaited.add(name);
+  }
+
+  arrived(name: string): void {
+    if (this.#awaited.delete(name)) this.changed();
+  }
+
+  /** Copies what a watch tells into its source table, for as long as the watch lasts. */
+  async follow<T extends ApiObject>(
+    kind: Kind,
+    events: AsyncIterable<WatchEvent<T>>,
+    source: Source<T>,
+  ): Promise<void> {
+    for await (const event of events) {
+      if (event.type === "replace") {
+        source.replace(event.objects.map((object) => [keyOf(object), object]));
+        this.arrived(kind.plural);
+      } else if (event.type === "set") source.set(keyOf(event.object), event.object);
+      else source.delete(keyOf(event.object));
+      this.changed();
+    }
+  }
+
+  /** Says that a source has changed: a settle is due. */
+  changed(): void {
+    if (this.#timer || this.#awaited.size > 0) return;
+    const { clock } = this.#options;
+    this.#timer = clock.timer(Math.max(0, this.#busyUntil - clock.monotonic()), () => this.#settle());
+  }
+
+  /** Cancels a settle that is due. */
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  #settle(): void {
+    this.#timer = undefined;
+    if (this.#awaited.size > 0) return;
+    const { graph, clock, log, settled, measured } = this.#options;
+    const start = clock.monotonic();
+    let round = 0;
+    do settled(graph.settle()); while (graph.pending && ++round < rounds);
+    if (round === rounds) log.error("Settling does not come to rest", { rounds });
+    const took = clock.monotonic() - start;
+    this.#busyUntil = clock.monotonic() + Math.min(pause.longest, Math.max(pause.shortest, 2 * took));
+    measured?.(took);
+    if (this.#started) return;
+    this.#started = true;
+    this.#ready.resolve();
+  }
+}
