@@ -107,10 +107,12 @@ export class EnvoyProcess implements AsyncDisposable {
   readonly #file: LogFile;
   #status: EnvoyStatus;
   #life: Life | undefined;
-  #done: Promise<void> = Promise.resolve();
+  readonly #done: Promise<void>;
+  readonly #hurry = new AbortController();
   #stopped: Promise<void> | undefined;
 
-  private constructor(options: EnvoyOptions) {
+  /** Starts at once; a process that an earlier run left in the same directory is ended first. */
+  constructor(options: EnvoyOptions) {
     const { directory, binary } = options;
     this.#options = options;
     this.#log = options.log.with({ envoy: options.name });
@@ -122,23 +124,7 @@ export class EnvoyProcess implements AsyncDisposable {
       remember: 20,
       onFailure: (error) => this.#log.warn("Cannot write Envoy's log", { path: directory.log, error }),
     });
-  }
-
-  /**
-   * Starts an Envoy and keeps it running. Resolves at once, when the first process may not even exist; rejects if the
-   * directory cannot be used. A process that an earlier run left in the same directory is ended first.
-   */
-  static async start(options: EnvoyOptions): Promise<EnvoyProcess> {
-    const { directory, clock } = options;
-    checkSocketPath(directory.adminSocket);
-    await Deno.mkdir(directory.path, { recursive: true, mode: 0o700 });
-    const ended = await endStale(directory.note, { clock });
-    const process = new EnvoyProcess(options);
-    if (ended !== undefined) {
-      process.#log.warn("Ended an Envoy that an earlier run left behind", { pid: ended });
-    }
-    process.#done = process.#supervise();
-    return process;
+    this.#done = this.#supervise();
   }
 
   get status(): EnvoyStatus {
@@ -150,10 +136,18 @@ export class EnvoyProcess implements AsyncDisposable {
     return this.#options.bootstrap === bootstrap;
   }
 
-  /** Drains and ends the process, and resolves once nothing is left of it. Later calls wait for the first. */
-  stop(options: StopOptions = {}): Promise<void> {
-    this.#stopped ??= this.#stop(options);
-    return this.#stopped;
+  /**
+   * Drains and ends the process, and resolves once nothing is left of it. A later call waits for the first; its signal
+   * can still make that one hurry.
+   */
+  async stop(options: StopOptions = {}): Promise<void> {
+    const { deadline = defaultDeadline, signal } = options;
+    const hurry = () => this.#hurry.abort(signal?.reason);
+    if (signal?.aborted) hurry();
+    signal?.addEventListener("abort", hurry, { once: true });
+    this.#stopped ??= this.#stop(deadline);
+    await this.#stopped;
+    signal?.removeEventListener("abort", hurry);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -198,6 +192,11 @@ export class EnvoyProcess implements AsyncDisposable {
     this.#file.forget();
     let life: Life | undefined;
     try {
+      await Deno.mkdir(directory.path, { recursive: true, mode: 0o700 });
+      const stale = await endStale(directory.note, { clock });
+      if (stale !== undefined) {
+        this.#log.warn("Ended an Envoy that an earlier run left behind", { pid: stale });
+      }
       life = this.#life = await this.#spawn();
       const { child, pid, ended } = life;
       this.#set({ state: "starting", pid });
@@ -275,26 +274,25 @@ export class EnvoyProcess implements AsyncDisposable {
     if (this.#status.state === "starting" && !ended.aborted) this.#set({ state: "running" });
   }
 
-  async #stop(options: StopOptions): Promise<void> {
-    const { deadline = defaultDeadline, signal } = options;
+  async #stop(deadline: number): Promise<void> {
     const life = this.#life;
     this.#stopping.abort(new Error("Envoy is being stopped"));
     if (life) {
-      if (deadline > 0 && this.#status.state === "running") await this.#drain(life, deadline, signal);
-      await this.#end(life, signal);
+      if (deadline > 0 && this.#status.state === "running") await this.#drain(life, deadline);
+      await this.#end(life);
     }
     await this.#done;
   }
 
-  async #drain(life: Life, deadline: number, signal: AbortSignal | undefined): Promise<void> {
+  async #drain(life: Life, deadline: number): Promise<void> {
     const { clock } = this.#options;
     this.#set({ state: "draining" });
     // An Envoy that hangs, or that dies meanwhile, must not hold us up.
     const late = new AbortController();
     using _timer = clock.timer(deadline + 1_000, () => late.abort(new Error("Envoy does not answer")));
-    const enough = AbortSignal.any([life.ended, late.signal, ...(signal ? [signal] : [])]);
+    const signal = AbortSignal.any([life.ended, late.signal, this.#hurry.signal]);
     try {
-      const { clean, left } = await drain(this.admin, { clock, deadline, signal: enough });
+      const { clean, left } = await drain(this.admin, { clock, deadline, signal });
       if (!clean) {
         this.#log.warn("Cannot drain Envoy in time, what is under way is cut", { deadline, ...left });
       }
@@ -303,13 +301,14 @@ export class EnvoyProcess implements AsyncDisposable {
     }
   }
 
-  async #end({ child, pid }: Life, signal: AbortSignal | undefined): Promise<void> {
+  async #end({ child, pid }: Life): Promise<void> {
+    const signal = this.#hurry.signal;
     const kill = () => signalGroup(pid, "SIGKILL");
     using _timer = this.#options.clock.timer(grace, kill);
-    signal?.addEventListener("abort", kill, { once: true });
-    signalGroup(pid, signal?.aborted ? "SIGKILL" : "SIGTERM");
+    signal.addEventListener("abort", kill, { once: true });
+    signalGroup(pid, signal.aborted ? "SIGKILL" : "SIGTERM");
     await child.status;
-    signal?.removeEventListener("abort", kill);
+    signal.removeEventListener("abort", kill);
   }
 }
 
@@ -318,17 +317,4 @@ function lastWords(log: readonly string[]): string {
   const line = log.findLast((line) => /\]\[(?:critical|error)\]/.test(line)) ??
     log.findLast((line) => line.trim());
   return line ? `: ${line.replace(/^(?:\[[^\]]*\])+ */, "")}` : "";
-}
-
-/** Unix sockets have room for a path of 107 bytes on Linux and 103 elsewhere; Envoy would only crash. */
-function checkSocketPath(path: string): void {
-  const most = Deno.build.os === "linux" ? 107 : 103;
-  const length = new TextEncoder().encode(path).length;
-  if (length <= most) return;
-  throw new RangeError(
-    `Cannot run Envoy in "${
-      path.slice(0, path.lastIndexOf("/"))
-    }": its socket's path has ${length} bytes, the system ` +
-      `allows ${most}; choose a data directory with a shorter path`,
-  );
 }
