@@ -168,7 +168,7 @@ export function workFollowsTheChange(engine: Engine): void {
   // The attachment, its host and the shared host; the route table and the summary are cut off.
   assertEquals([...attachments!.changed], ["r7"]);
   assertEquals([...hosts!.changed].sort(), ["gw/80/h7", "gw/80/shared"]);
-  assertEquals(one.recomputed, 1 + 2 + 1 + 1, "attachment, hosts, route table, usage");
+  assertEquals(one.recomputed, 2 + 2 + 1 + 1, "attachment and strict, hosts, route table, usage");
   assertEquals(byHost!.get("gw/80/shared") instanceof Map, false);
 
   // An equal object, as every relist brings: nothing beyond the comparison.

@@ -71,6 +71,11 @@ export function pipeline(graph: Graph): Tables {
     },
   });
 
+  const strict = graph.derive("strict", routes, (route, read) => {
+    if (route.rules.some((rule) => read(services, rule.service) === undefined)) throw new Error("unresolved");
+    return { rules: route.rules.length };
+  });
+
   const byHost = graph.index("byHost", attachments, (attachment) => {
     if (attachment.rules.some((rule) => rule.prefix === lost)) throw new Error("no groups");
     return attachment.hosts;
@@ -88,7 +93,19 @@ export function pipeline(graph: Graph): Tables {
     users: read(used, `${key}:${service.port}`)?.size ?? 0,
   }));
   const everything = graph.union<unknown>("everything", [["summary/", summaries], ["usage/", usage]]);
-  const derived = { ports, attachments, byHost, hosts, byPort, tables, summaries, used, usage, everything };
+  const derived = {
+    ports,
+    attachments,
+    strict,
+    byHost,
+    hosts,
+    byPort,
+    tables,
+    summaries,
+    used,
+    usage,
+    everything,
+  };
   return { gateways, services, routes, derived };
 }
 
