@@ -1,0 +1,107 @@
+/**
+ * Runs the tests that need no cluster, with a real Envoy, and counts them: `deno task test [FILES…] [--filter=…]`.
+ *
+ * Stages are separate because the end-to-end tests measure and bind ports, so they have the machine to themselves. What
+ * was counted goes to `build/test/summary.json`, for CI.
+ *
+ * @module
+ */
+// deno-lint-ignore-file no-console -- a script that talks to people
+import { systemClock } from "../controllers/runtime/clock.ts";
+import { cacheDirectory, findEnvoy } from "../standalone/envoy/find.ts";
+
+interface Stage {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+interface Count {
+  readonly passed: number;
+  readonly failed: number;
+  readonly ignored: number;
+}
+
+/** Where the results go. */
+const results = "build/test";
+const endToEnd = "tests/e2e";
+
+/** Adds up the test cases of a JUnit report. */
+export function count(report: string): Count {
+  const tally = { passed: 0, failed: 0, ignored: 0 };
+  for (const [, inner] of report.matchAll(/<testcase\b[^>]*?(?:\/>|>(.*?)<\/testcase>)/gs)) {
+    if (/<(failure|error)\b/.test(inner ?? "")) tally.failed++;
+    else if (/<skipped\b/.test(inner ?? "")) tally.ignored++;
+    else tally.passed++;
+  }
+  return tally;
+}
+
+async function envoyPath(): Promise<string> {
+  const { os, arch, target } = Deno.build;
+  const found = await findEnvoy({
+    variable: Deno.env.get("ENVOY"),
+    path: Deno.env.get("PATH"),
+    cache: cacheDirectory((name) => Deno.env.get(name), ".gatehouse"),
+    platform: { os, arch, target },
+    clock: systemClock,
+    progress: (line) => console.log(line),
+  });
+  if ("problem" in found) throw new Error(found.problem);
+  return found.envoy.path;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+/** Runs one stage; a failure that no test case tells of, such as a type error, counts as one. */
+async function run(
+  stage: Stage,
+  env: { readonly [name: string]: string },
+): Promise<Count & { seconds: number }> {
+  const report = `${results}/${stage.name}.xml`, start = performance.now();
+  console.log(`\n## ${stage.name}`);
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "--no-prompt", "--allow-all", `--junit-path=${report}`, ...stage.args],
+    env,
+    stdin: "null",
+  }).spawn().status;
+  const text = await Deno.readTextFile(report).catch(() => "");
+  const { passed, failed, ignored } = count(text);
+  return {
+    passed,
+    failed: success ? failed : Math.max(failed, 1),
+    ignored,
+    seconds: (performance.now() - start) / 1000,
+  };
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  await Deno.remove(results, { recursive: true }).catch(() => {});
+  await Deno.mkdir(results, { recursive: true });
+  const env = { ENVOY: await envoyPath() };
+  const stages: Stage[] = [];
+  if (args.some((arg) => !arg.startsWith("-"))) stages.push({ name: "chosen", args });
+  else {
+    stages.push({ name: "parallel", args: ["--parallel", `--ignore=${endToEnd}`, ...args, "tests/"] });
+    if (await exists(endToEnd)) stages.push({ name: "end-to-end", args: [...args, `${endToEnd}/`] });
+  }
+  const total = { passed: 0, failed: 0, ignored: 0 };
+  const lines: string[] = [];
+  for (const stage of stages) {
+    const { passed, failed, ignored, seconds } = await run(stage, env);
+    total.passed += passed;
+    total.failed += failed;
+    total.ignored += ignored;
+    lines.push(`${stage.name}: ${passed} ok, ${failed} not ok, ${ignored} ignored, ${seconds.toFixed(1)} s`);
+  }
+  if (total.passed + total.failed === 0) {
+    lines.push("no test ran");
+    total.failed = 1;
+  }
+  console.log(`\n${lines.join("\n")}`);
+  await Deno.writeTextFile(`${results}/summary.json`, JSON.stringify(total) + "\n");
+  return total.failed === 0 ? 0 : 1;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
