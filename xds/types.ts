@@ -4,6 +4,7 @@
  * @module
  */
 import type { GatewayKey, ResourceId } from "../controllers/ir/mod.ts";
+import type { Key } from "../controllers/runtime/graph.ts";
 
 /** The resource types that Gatehouse serves, in the order in which they are sent. */
 export const typeUrls = {
@@ -26,6 +27,19 @@ export interface XdsResource {
   readonly version: string;
   /** The serialized `envoy.service.discovery.v3.Resource`, in pieces that are to be sent one after the other. */
   readonly bytes: readonly Uint8Array[];
+  /** What a proxy must have before this is of use to it, in lists that are shared with other versions. */
+  readonly needs: readonly (readonly ResourceId[])[];
+}
+
+/** The row key of a resource. */
+export function resourceKey(gateway: GatewayKey, id: ResourceId): Key {
+  return `${gateway}|${id}`;
+}
+
+/** The parts of a {@linkcode resourceKey}. */
+export function splitResourceKey(key: Key): { readonly gateway: GatewayKey; readonly id: ResourceId } {
+  const bar = key.indexOf("|");
+  return { gateway: key.slice(0, bar), id: key.slice(bar + 1) as ResourceId };
 }
 
 /** What a stream tells about one proxy. */

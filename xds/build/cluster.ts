@@ -1,0 +1,77 @@
+/**
+ * Clusters and their endpoints.
+ *
+ * @module
+ */
+import type { Cluster, Endpoint, Endpoints } from "../../controllers/ir/mod.ts";
+import type * as envoy from "../wire/envoy/cluster.ts";
+
+const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
+
+/** Limits that stop a runaway, not traffic: Envoy's own 1024 would answer 503 on a busy day. */
+const unlimited = 4_294_967_295;
+
+const protocols = {
+  http1: { http_protocol_options: {} },
+  h2c: {
+    http2_protocol_options: {
+      initial_stream_window_size: 65_536,
+      initial_connection_window_size: 1_048_576,
+    },
+  },
+} as const satisfies { readonly [P in Cluster["protocol"]]: envoy.ExplicitHttpConfig };
+
+/** A cluster whose endpoints come by EDS under the same name. */
+export function buildCluster(cluster: Cluster): envoy.Cluster {
+  return {
+    name: cluster.name,
+    type: "EDS",
+    eds_cluster_config: { eds_config: { ads: {}, resource_api_version: "V3" } },
+    connect_timeout: "5s",
+    per_connection_buffer_limit_bytes: 32_768,
+    lb_policy: "LEAST_REQUEST",
+    circuit_breakers: {
+      thresholds: [{
+        max_connections: unlimited,
+        max_pending_requests: unlimited,
+        max_requests: unlimited,
+        max_retries: 1024,
+      }],
+    },
+    typed_extension_protocol_options: {
+      [httpOptions]: {
+        "@type": `type.googleapis.com/${httpOptions}`,
+        explicit_http_config: protocols[cluster.protocol],
+      },
+    },
+    ignore_health_on_host_removal: true,
+  };
+}
+
+/**
+ * The addresses of a cluster. Draining endpoints come second: Envoy turns to a later priority only when there is
+ * nothing healthy in an earlier one.
+ */
+export function buildEndpoints({ cluster, localities }: Endpoints): envoy.ClusterLoadAssignment {
+  const priorities = [false, true].flatMap((draining) => {
+    const zones = localities.flatMap(({ zone, endpoints }) => {
+      const chosen = endpoints.filter((endpoint) => endpoint.draining === draining);
+      return chosen.length > 0 ? [{ zone, endpoints: chosen }] : [];
+    });
+    return zones.length > 0 ? [zones] : [];
+  });
+  return {
+    cluster_name: cluster,
+    endpoints: priorities.flatMap((zones, priority) =>
+      zones.map(({ zone, endpoints }) => ({
+        ...(zone ? { locality: { zone } } : {}),
+        lb_endpoints: endpoints.map(buildEndpoint),
+        ...(priority > 0 ? { priority } : {}),
+      }))
+    ),
+  };
+}
+
+function buildEndpoint({ address, port }: Endpoint): envoy.LbEndpoint {
+  return { endpoint: { address: { socket_address: { address, port_value: port } } } };
+}

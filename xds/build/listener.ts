@@ -1,0 +1,123 @@
+/**
+ * Listeners, set up for the edge: what Envoy's own advice for an edge proxy asks for.
+ *
+ * @module
+ */
+import type { Listener } from "../../controllers/ir/mod.ts";
+import type { Address } from "../wire/envoy/core.ts";
+import type * as envoy from "../wire/envoy/listener.ts";
+
+/** How the proxies of an installation listen; all of it applies to every listener. */
+export interface ListenerOptions {
+  /** The address that stands for all of them: `::` takes in IPv4 too, but needs a kernel with IPv6. */
+  readonly everyAddress?: "0.0.0.0" | "::";
+  /**
+   * Whether each worker has a socket of its own. Faster, but two proxies of one user on one machine could then share a
+   * port without noticing.
+   */
+  readonly reusePort?: boolean;
+  /** Whether each request is written to the standard output, one JSON object a line. */
+  readonly accessLog?: boolean;
+}
+
+const hcm =
+  "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
+const router = "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router";
+const stdout = "type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog";
+
+/** Builds a listener that takes its routes from RDS. */
+export function buildListener(listener: Listener, options: ListenerOptions): envoy.Listener {
+  const [first, ...others] = listener.addresses.length > 0
+    ? listener.addresses
+    : [options.everyAddress ?? "0.0.0.0"];
+  return {
+    name: listener.name,
+    address: addressOf(first!, listener.port),
+    ...(others.length > 0
+      ? { additional_addresses: others.map((ip) => ({ address: addressOf(ip, listener.port) })) }
+      : {}),
+    filter_chains: [{
+      filters: [{
+        name: "envoy.filters.network.http_connection_manager",
+        typed_config: connectionManager(listener, options),
+      }],
+    }],
+    per_connection_buffer_limit_bytes: 32_768,
+    traffic_direction: "INBOUND",
+    enable_reuse_port: options.reusePort ?? true,
+  };
+}
+
+function addressOf(address: string, port: number): Address {
+  return {
+    socket_address: { address, port_value: port, ...(address === "::" ? { ipv4_compat: true } : {}) },
+  };
+}
+
+function connectionManager(
+  listener: Listener,
+  options: ListenerOptions,
+): envoy.HttpConnectionManager & { readonly "@type": typeof hcm } {
+  return {
+    "@type": hcm,
+    stat_prefix: listener.name,
+    rds: {
+      route_config_name: listener.routes,
+      config_source: { ads: {}, resource_api_version: "V3" },
+    },
+    http_filters: [{
+      name: "envoy.filters.http.router",
+      typed_config: { "@type": router, suppress_envoy_headers: true },
+    }],
+    // The client is whoever connects: an X-Forwarded-For that it brings along is not believed.
+    use_remote_address: true,
+    generate_request_id: true,
+    // The backend's own `server` header, or none.
+    server_header_transformation: "PASS_THROUGH",
+    // Routes are chosen by the path that the backend will understand it to be.
+    normalize_path: true,
+    path_with_escaped_slashes_action: "UNESCAPE_AND_REDIRECT",
+    common_http_protocol_options: {
+      idle_timeout: "3600s",
+      // Many backends take `a_b` and `a-b` for the same header; dropping the former is what nginx does, too.
+      headers_with_underscores_action: "DROP_HEADER",
+    },
+    http2_protocol_options: {
+      max_concurrent_streams: 100,
+      initial_stream_window_size: 65_536,
+      initial_connection_window_size: 1_048_576,
+      allow_connect: true, // WebSockets over HTTP/2, RFC 8441.
+    },
+    request_headers_timeout: "10s",
+    stream_idle_timeout: "300s",
+    upgrade_configs: [{ upgrade_type: "websocket" }],
+    ...(options.accessLog ? { access_log: [accessLog] } : {}),
+  };
+}
+
+const accessLog: envoy.AccessLog = {
+  name: "envoy.access_loggers.stdout",
+  typed_config: {
+    "@type": stdout,
+    log_format: {
+      json_format: {
+        time: "%START_TIME%",
+        method: "%REQ(:METHOD)%",
+        host: "%REQ(:AUTHORITY)%",
+        path: "%REQ(:PATH)%",
+        protocol: "%PROTOCOL%",
+        status: "%RESPONSE_CODE%",
+        details: "%RESPONSE_CODE_DETAILS%",
+        flags: "%RESPONSE_FLAGS%",
+        received: "%BYTES_RECEIVED%",
+        sent: "%BYTES_SENT%",
+        milliseconds: "%DURATION%",
+        client: "%DOWNSTREAM_REMOTE_ADDRESS%",
+        request_id: "%REQ(X-REQUEST-ID)%",
+        route: "%ROUTE_NAME%",
+        cluster: "%UPSTREAM_CLUSTER%",
+        upstream: "%UPSTREAM_HOST%",
+      },
+    },
+  },
+};

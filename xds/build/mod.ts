@@ -1,0 +1,119 @@
+/**
+ * From the data-plane model to serialized Envoy resources: pure, and incremental by the graph.
+ *
+ * @module
+ */
+import type { Cluster, Endpoints, Ir, Listener, ResourceId } from "../../controllers/ir/mod.ts";
+import type { Graph, Group, Table } from "../../controllers/runtime/graph.ts";
+import { resourceKey, type ResourceType, type XdsResource } from "../types.ts";
+import * as envoyCluster from "../wire/envoy/cluster.ts";
+import * as envoyListener from "../wire/envoy/listener.ts";
+import { encode, type Type } from "../wire/mod.ts";
+import { buildCluster, buildEndpoints } from "./cluster.ts";
+import { hashOf } from "./hash.ts";
+import { buildListener, type ListenerOptions } from "./listener.ts";
+import { packResource } from "./pack.ts";
+import { ResourceTable } from "./table.ts";
+import { encodeRoutes, encodeVirtualHost } from "./virtual_host.ts";
+
+export type XdsOptions = ListenerOptions;
+
+/** A resource before it is known which Gateways want it. */
+type Shared = Omit<XdsResource, "gateway">;
+
+/**
+ * Derives every resource of every Gateway. Row key: `GATEWAY|RESOURCEID`.
+ *
+ * A changed route re-encodes its virtual host and concatenates its route configuration anew; a cluster and its endpoints are
+ * encoded once, however many Gateways use them.
+ */
+export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table<XdsResource> {
+  const clusters = graph.derive(
+    "xds/cluster",
+    ir.clusters,
+    (cluster: Cluster) => share("cluster", cluster.name, envoyCluster.Cluster, buildCluster(cluster)),
+    { same },
+  );
+  const endpoints = graph.derive(
+    "xds/endpoints",
+    ir.endpoints,
+    (row: Endpoints) =>
+      share("endpoints", row.cluster, envoyCluster.ClusterLoadAssignment, buildEndpoints(row)),
+    { same },
+  );
+  const uses = (type: "cluster" | "endpoints", table: Table<Shared>): Table<XdsResource> => {
+    const byResource = graph.index(`xds/use of ${type}`, ir.clusterUses, (use) => [
+      resourceKey(use.gateway, `${type}:${use.cluster}`),
+    ]);
+    return graph.derive(`xds/used ${type}`, byResource, (group, read) => {
+      const { gateway, cluster } = only(group);
+      const shared = read(table, cluster);
+      return shared && { gateway, ...shared };
+    }, { same });
+  };
+
+  const listenersById = graph.index("xds/listener by id", ir.listeners, (listener) => [
+    resourceKey(listener.gateway, `listener:${listener.name}`),
+  ]);
+  const listeners = graph.derive("xds/listener", listenersById, (group): XdsResource => {
+    const listener = only<Listener>(group);
+    const needs: readonly ResourceId[] = [`routes:${listener.routes}`];
+    const shared = share("listener", listener.name, envoyListener.Listener, buildListener(listener, options));
+    return { gateway: listener.gateway, ...shared, needs: [needs] };
+  }, { same });
+
+  const virtualHosts = graph.derive(
+    "xds/virtual host",
+    ir.virtualHosts,
+    (virtualHost) => encodeVirtualHost(virtualHost, "http"),
+    { same: (before, after) => before.hash === after.hash },
+  );
+  const tablesById = graph.index("xds/routes by id", ir.routeTables, (table) => [
+    resourceKey(table.gateway, `routes:${table.name}`),
+  ]);
+  const routes = graph.derive("xds/routes", tablesById, (group, read): XdsResource => {
+    const table = only(group);
+    const hosts = table.virtualHosts.flatMap((key) => read(virtualHosts, key) ?? []);
+    const { version, body, needs } = encodeRoutes(table, hosts);
+    return {
+      gateway: table.gateway,
+      id: `routes:${table.name}`,
+      type: "routes",
+      name: table.name,
+      version,
+      bytes: packResource("routes", table.name, version, body),
+      needs,
+    };
+  }, { same });
+
+  return new ResourceTable({
+    cluster: uses("cluster", clusters),
+    endpoints: uses("endpoints", endpoints),
+    listener: listeners,
+    routes,
+  });
+}
+
+function share<T>(type: ResourceType, name: string, as: Type<T>, value: T): Shared {
+  const body = encode(as, value);
+  const version = hashOf(body);
+  return {
+    id: `${type}:${name}`,
+    type,
+    name,
+    version,
+    bytes: packResource(type, name, version, [body]),
+    needs: [],
+  };
+}
+
+/** Resources of one name are the same if their versions are: no bytes need to be compared. */
+function same(before: { readonly version: string }, after: { readonly version: string }): boolean {
+  return before.version === after.version;
+}
+
+/** The member of a group that is made by a key which belongs to one row. */
+function only<V>(group: Group<V>): V {
+  for (const value of group.values()) return value;
+  throw new Error("A group of an index is never empty");
+}

@@ -1,0 +1,63 @@
+/**
+ * Puts serialized messages into `envoy.service.discovery.v3.Resource`, by hand: the large ones are never copied
+ * through an encoder.
+ *
+ * @module
+ */
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { type ResourceType, typeUrls } from "../types.ts";
+
+/** Pieces are about as large as what HTTP/2 is given at once. */
+const pieceSize = 32 * 1024;
+
+const urls = Object.fromEntries(
+  Object.entries(typeUrls).map(([type, url]) => [type, field(1, url)]),
+) as { readonly [T in ResourceType]: Uint8Array };
+
+/**
+ * The serialized Resource of a message which is serialized as `body`, itself in any number of pieces. The result shares no
+ * memory with `body` and has as few pieces as is good for sending.
+ */
+export function packResource(
+  type: ResourceType,
+  name: string,
+  version: string,
+  body: readonly Uint8Array[],
+): readonly Uint8Array[] {
+  const url = urls[type];
+  const bodySize = sizeOf(body);
+  const bodyHead = new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(bodySize).finish();
+  const head = new BinaryWriter()
+    .tag(3, WireType.LengthDelimited).string(name)
+    .tag(1, WireType.LengthDelimited).string(version)
+    .tag(2, WireType.LengthDelimited).uint32(url.length + bodyHead.length + bodySize)
+    .raw(url).raw(bodyHead)
+    .finish();
+  return chunk([head, ...body], head.length + bodySize);
+}
+
+/** How many bytes some pieces have. */
+export function sizeOf(pieces: readonly Uint8Array[]): number {
+  let size = 0;
+  for (const piece of pieces) size += piece.length;
+  return size;
+}
+
+function field(number: number, text: string): Uint8Array {
+  return new BinaryWriter().tag(number, WireType.LengthDelimited).string(text).finish();
+}
+
+/** The same bytes in pieces of {@linkcode pieceSize}. */
+function chunk(pieces: readonly Uint8Array[], size: number): readonly Uint8Array[] {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  const chunks: Uint8Array[] = [];
+  for (let start = 0; start < size; start += pieceSize) {
+    chunks.push(all.subarray(start, Math.min(start + pieceSize, size)));
+  }
+  return chunks;
+}

@@ -1,0 +1,92 @@
+/**
+ * Routes: one match and what to do with it.
+ *
+ * @module
+ */
+import type { Route, RouteAction, WeightedBackend } from "../../controllers/ir/mod.ts";
+import type * as envoy from "../wire/envoy/route.ts";
+import { headerFields, hostChange } from "./headers.ts";
+import { buildMatch } from "./match.ts";
+import { buildRedirect } from "./redirect.ts";
+
+/**
+ * Clusters that answer by themselves. `500` must not exist anywhere, since Envoy answers for a missing cluster what the
+ * route says; `503` is a cluster without hosts in the bootstrap.
+ */
+export const reservedClusters = { 500: "gatehouse/500", 503: "gatehouse/503" } as const;
+
+/** Builds a route of the virtual host for `hostname`, whose requests come in by `scheme`. */
+export function buildRoute(route: Route, hostname: string, scheme: string): envoy.Route {
+  return {
+    name: route.name,
+    match: buildMatch(route.match),
+    ...buildAction(route, hostname, scheme),
+    ...headerFields(route.requestHeaders, route.responseHeaders),
+  };
+}
+
+type Action = Pick<envoy.Route, "route" | "redirect" | "direct_response">;
+
+function buildAction(route: Route, hostname: string, scheme: string): Action {
+  const { action } = route;
+  switch (action.kind) {
+    case "respond":
+      return { direct_response: { status: action.status } };
+    case "redirect":
+      return { redirect: buildRedirect(action, hostname, scheme) };
+    case "forward":
+      return buildForward(route, action.backends);
+  }
+}
+
+function buildForward(route: Route, all: readonly WeightedBackend[]): Action {
+  const backends = all.filter((backend) => backend.weight > 0);
+  const [first] = backends;
+  // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
+  if (!first) return { direct_response: { status: 500 } };
+  if (backends.length === 1 && "status" in first.target) {
+    return { direct_response: { status: first.target.status } };
+  }
+  const host = hostChange(route.requestHeaders);
+  return {
+    route: {
+      ...destination(backends, first),
+      ...(backends.some(({ target }) => "status" in target && target.status === 500)
+        ? { cluster_not_found_response_code: "INTERNAL_SERVER_ERROR" as const }
+        : {}),
+      ...(host === undefined ? {} : { host_rewrite_literal: host }),
+      // Envoy's own 15 s would cut long downloads; idle streams are ended by the connection manager.
+      timeout: "0s",
+    },
+  };
+}
+
+function destination(backends: readonly WeightedBackend[], first: WeightedBackend): envoy.RouteAction {
+  const plain = !first.requestHeaders && !first.responseHeaders;
+  if (backends.length === 1 && plain) return { cluster: clusterOf(first) };
+  return {
+    weighted_clusters: {
+      clusters: backends.map((backend) => {
+        const host = hostChange(backend.requestHeaders);
+        return {
+          name: clusterOf(backend),
+          weight: backend.weight,
+          ...headerFields(backend.requestHeaders, backend.responseHeaders),
+          ...(host === undefined ? {} : { host_rewrite_literal: host }),
+        };
+      }),
+    },
+  };
+}
+
+function clusterOf({ target }: WeightedBackend): string {
+  return "cluster" in target ? target.cluster : reservedClusters[target.status];
+}
+
+/** The clusters that an action sends requests to. */
+export function clustersOf(action: RouteAction): readonly string[] {
+  if (action.kind !== "forward") return [];
+  return action.backends.flatMap(({ weight, target }) =>
+    weight > 0 && "cluster" in target ? [target.cluster] : []
+  );
+}

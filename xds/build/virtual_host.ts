@@ -1,0 +1,57 @@
+/**
+ * Virtual hosts and the route configurations made of them.
+ *
+ * `virtual_hosts` is a repeated field, and repeated fields may be written one after the other: each virtual host is encoded
+ * when it changes, and a route configuration is the concatenation of what is there already.
+ *
+ * @module
+ */
+import type { ResourceId, RouteTable, VirtualHost } from "../../controllers/ir/mod.ts";
+import { RouteConfiguration } from "../wire/envoy/route.ts";
+import { encode } from "../wire/mod.ts";
+import { hashOf } from "./hash.ts";
+import { buildRoute, clustersOf } from "./route.ts";
+
+/** A virtual host as a part of a serialized RouteConfiguration. */
+export interface EncodedVirtualHost {
+  /** Of the bytes. */
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+  readonly needs: readonly ResourceId[];
+}
+
+/** Encodes a virtual host whose requests come in by `scheme`. */
+export function encodeVirtualHost({ hostname, entries }: VirtualHost, scheme: string): EncodedVirtualHost {
+  const bytes = encode(RouteConfiguration, {
+    virtual_hosts: [{
+      name: hostname,
+      domains: [hostname],
+      routes: entries.map((route) => buildRoute(route, hostname, scheme)),
+      // Safe for every request: nothing has been sent to a backend yet.
+      retry_policy: { retry_on: "connect-failure,refused-stream,reset-before-request", num_retries: 2 },
+    }],
+  });
+  const clusters = new Set(entries.flatMap(({ action }) => clustersOf(action)));
+  return {
+    hash: hashOf(bytes),
+    bytes,
+    needs: [...clusters].sort().map((name): ResourceId => `cluster:${name}`),
+  };
+}
+
+/** A serialized RouteConfiguration, in pieces. */
+export interface EncodedRoutes {
+  readonly version: string;
+  readonly body: readonly Uint8Array[];
+  readonly needs: readonly (readonly ResourceId[])[];
+}
+
+/** Puts virtual hosts together. */
+export function encodeRoutes(table: RouteTable, virtualHosts: readonly EncodedVirtualHost[]): EncodedRoutes {
+  const head = encode(RouteConfiguration, { name: table.name, ignore_port_in_host_matching: true });
+  return {
+    version: hashOf(head, ...virtualHosts.map(({ hash }) => hash)),
+    body: [head, ...virtualHosts.map(({ bytes }) => bytes)],
+    needs: virtualHosts.map(({ needs }) => needs).filter((needs) => needs.length > 0),
+  };
+}

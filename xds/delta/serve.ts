@@ -1,0 +1,163 @@
+/**
+ * The delta ADS protocol as a transformation of streams: requests in, responses out.
+ *
+ * @module
+ */
+import type { GatewayKey } from "../../controllers/ir/mod.ts";
+import type { Clock } from "../../controllers/runtime/clock.ts";
+import type { XdsCache } from "../cache.ts";
+import type { ProxyEvent } from "../types.ts";
+import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
+import { type DeltaResponse, DeltaStream, type Patience } from "./stream.ts";
+
+/** What a proxy says about itself in its first request. */
+export interface ProxyIdentity {
+  /** The node's id. */
+  readonly proxy: string;
+  /** The node's cluster, which names the Gateway. */
+  readonly gateway: GatewayKey;
+}
+
+/** A request that is not served, with the gRPC status that says so. */
+export class RefusedError extends Error {
+  override name = "RefusedError";
+  constructor(readonly code: "INVALID_ARGUMENT" | "PERMISSION_DENIED", message: string) {
+    super(message);
+  }
+}
+
+export interface ServeOptions {
+  readonly clock: Clock;
+  /** Decides whether the peer of this stream may be served as what it says it is. */
+  readonly allows: (identity: ProxyIdentity) => boolean;
+  readonly onEvent: (event: ProxyEvent) => void;
+  /** The stream ends after so many milliseconds, so that proxies spread over the replicas again. */
+  readonly lifetime?: number;
+  readonly patience?: Patience;
+  /** Ends the stream. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Serves one stream: the responses to send, each once the one before it has been taken. Ends when the requests do, with the
+ * signal and with the lifetime. Throws {@linkcode RefusedError} for a first request that is not to be served.
+ */
+export async function* serve(
+  requests: AsyncIterable<DeltaDiscoveryRequest>,
+  cache: XdsCache,
+  options: ServeOptions,
+): AsyncGenerator<DeltaResponse, void> {
+  const { clock, onEvent, patience, lifetime, signal } = options;
+  const wake = new Wake();
+  const stop = new AbortController();
+  const stopped = AbortSignal.any([signal, stop.signal]);
+  stopped.addEventListener("abort", () => wake.up(), { once: true });
+  using expiry = lifetime === undefined ? undefined : clock.timer(lifetime, () => stop.abort());
+  void expiry;
+
+  const input = requests[Symbol.asyncIterator]();
+  const first = await nextUnless(input, stopped);
+  if (first === undefined) return;
+  const identity = identify(first, options.allows);
+  const { gateway, proxy } = identity;
+  const stream = new DeltaStream(cache.resources(gateway), patience);
+  using watching = cache.watch(gateway, (changed) => {
+    stream.changed(changed);
+    wake.up();
+  });
+  void watching;
+
+  const receive = (request: DeltaDiscoveryRequest): void => {
+    for (const outcome of stream.receive(request)) onEvent({ ...outcome, proxy, gateway });
+    wake.up();
+  };
+  let failure: { readonly error: unknown } | undefined;
+  const read = async (): Promise<void> => {
+    try {
+      for (;;) {
+        const request = await nextUnless(input, stopped);
+        if (request === undefined) break;
+        receive(request);
+      }
+    } catch (error) {
+      failure = { error };
+    }
+    stop.abort();
+  };
+
+  onEvent({ type: "connected", proxy, gateway });
+  receive(first);
+  const reading = read();
+  try {
+    while (!stopped.aborted) {
+      const response = stream.next(clock.monotonic());
+      if (response) {
+        yield response;
+        continue;
+      }
+      const { deadline } = stream;
+      using alarm = deadline === undefined
+        ? undefined
+        : clock.timer(Math.max(0, deadline - clock.monotonic()), () => wake.up());
+      void alarm;
+      await wake.next();
+    }
+    if (failure) throw failure.error;
+  } finally {
+    stop.abort();
+    await reading;
+    onEvent({ type: "disconnected", proxy, gateway });
+  }
+}
+
+function identify(
+  { node }: DeltaDiscoveryRequest,
+  allows: (identity: ProxyIdentity) => boolean,
+): ProxyIdentity {
+  const identity = { proxy: node?.id ?? "", gateway: node?.cluster ?? "" };
+  if (!identity.proxy || !identity.gateway) {
+    throw new RefusedError("INVALID_ARGUMENT", "The first request must have a node with id and cluster");
+  }
+  if (!allows(identity)) {
+    throw new RefusedError(
+      "PERMISSION_DENIED",
+      `Proxy "${identity.proxy}" may not read the configuration of Gateway "${identity.gateway}"`,
+    );
+  }
+  return identity;
+}
+
+/** The next value; undefined at the end, and once `signal` is aborted, be the next value ever so late. */
+async function nextUnless<T>(input: AsyncIterator<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
+  const aborted = Promise.withResolvers<undefined>();
+  const abort = () => aborted.resolve(undefined);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    const result = await Promise.race([input.next(), aborted.promise]);
+    return result === undefined || result.done ? undefined : result.value;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Waits for something to happen, which may already have. */
+class Wake {
+  #happened = false;
+  #waiting: (() => void) | undefined;
+
+  up(): void {
+    this.#happened = true;
+    this.#waiting?.();
+    this.#waiting = undefined;
+  }
+
+  async next(): Promise<void> {
+    if (!this.#happened) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting = resolve;
+      await promise;
+    }
+    this.#happened = false;
+  }
+}

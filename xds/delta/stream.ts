@@ -1,0 +1,367 @@
+/**
+ * The delta ADS protocol of one stream, as a pure state machine: requests and changes go in, responses come out.
+ *
+ * Make before break: clusters, then their endpoints, then listeners, then routes, then removals, each of which
+ * waits until whatever it rests on is acknowledged. Every wait is bounded, and only those wait who name what is
+ * missing.
+ *
+ * @module
+ */
+import type { ResourceId } from "../../controllers/ir/mod.ts";
+import type { Resources } from "../cache.ts";
+import { type ResourceType, typeUrls, type XdsResource } from "../types.ts";
+import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
+import { blame } from "./nack.ts";
+import { Subscription } from "./subscription.ts";
+
+/** A `DeltaDiscoveryResponse` whose resources are serialized already. */
+export interface DeltaResponse {
+  readonly type: ResourceType;
+  readonly nonce: string;
+  readonly resources: readonly XdsResource[];
+  /** Names. */
+  readonly removed: readonly string[];
+}
+
+/** What the proxy says about one resource. */
+export type Outcome =
+  | { readonly type: "acked"; readonly id: ResourceId; readonly version?: string }
+  | { readonly type: "nacked"; readonly id: ResourceId; readonly version: string; readonly message: string };
+
+/** How long something waits for something else, in milliseconds. */
+export interface Patience {
+  /** A route configuration or listener for clusters that it names. */
+  readonly dependency: number;
+  /** The removal of a cluster for route configurations that still name it. */
+  readonly removal: number;
+  /** An acknowledgement, after which the response counts as lost. */
+  readonly acknowledgement: number;
+}
+
+export const defaultPatience: Patience = { dependency: 5_000, removal: 30_000, acknowledgement: 30_000 };
+
+/** How many resources go into one response at most. */
+const batchSize = 500;
+
+const types = Object.keys(typeUrls) as readonly ResourceType[];
+const typeOfUrl = new Map<string, ResourceType>(types.map((type) => [typeUrls[type], type]));
+
+interface Sent extends DeltaResponse {
+  readonly at: number;
+}
+
+/** One stream of one proxy. Not asynchronous, and without a clock: `now` is in milliseconds. */
+export class DeltaStream {
+  readonly #resources: Resources;
+  readonly #patience: Patience;
+  readonly #subscriptions = Object.fromEntries(
+    types.map((type) => [type, new Subscription(type)]),
+  ) as { readonly [T in ResourceType]: Subscription };
+  /** Responses without an answer, oldest first. */
+  readonly #sent = new Map<string, Sent>();
+  /** Clusters that the proxy is to have and cannot use yet. */
+  readonly #unready = new Set<string>();
+  #nonces = 0;
+
+  /** `resources` is live; each change must be told by {@linkcode changed}. */
+  constructor(resources: Resources, patience: Patience = defaultPatience) {
+    this.#resources = resources;
+    this.#patience = patience;
+    for (const id of resources.keys()) this.#noteCluster(id);
+  }
+
+  /** Takes in a request. Unknown types are ignored. */
+  receive(request: DeltaDiscoveryRequest): readonly Outcome[] {
+    const type = typeOfUrl.get(request.type_url ?? "");
+    if (!type) return [];
+    const subscription = this.#subscriptions[type], outcomes: Outcome[] = [];
+    if (request.response_nonce) this.#answered(request, outcomes);
+    const subscribe = request.resource_names_subscribe ?? [];
+    const first = !subscription.started;
+    if (first) this.#start(subscription, request, outcomes);
+    for (const name of subscribe) this.#subscribe(subscription, name, first);
+    for (const name of request.resource_names_unsubscribe ?? []) this.#unsubscribe(subscription, name);
+    this.#refresh();
+    return outcomes;
+  }
+
+  /** Takes in that resources were added, replaced or removed. */
+  changed(ids: Iterable<ResourceId>): void {
+    for (const id of ids) {
+      const colon = id.indexOf(":"), name = id.slice(colon + 1);
+      this.#subscriptions[id.slice(0, colon) as ResourceType].touch(name);
+      this.#noteCluster(id);
+    }
+  }
+
+  /** The next response to send, if there is any now. */
+  next(now: number): DeltaResponse | undefined {
+    this.#expire(now);
+    for (const type of types) {
+      const response = this.#nextOf(this.#subscriptions[type], now);
+      if (response) return response;
+    }
+    return this.#nextRemoval(now);
+  }
+
+  /** When {@linkcode next} may have something to send although nothing else happens. */
+  get deadline(): number | undefined {
+    let deadline = Infinity;
+    const [oldest] = this.#sent.values();
+    if (oldest) deadline = oldest.at + this.#patience.acknowledgement;
+    for (const subscription of Object.values(this.#subscriptions)) {
+      for (const [name, since] of subscription.waiting) {
+        const gone = !this.#resources.has(subscription.id(name));
+        deadline = Math.min(deadline, since + this.#patience[gone ? "removal" : "dependency"]);
+      }
+    }
+    return deadline === Infinity ? undefined : deadline;
+  }
+
+  #start(subscription: Subscription, request: DeltaDiscoveryRequest, outcomes: Outcome[]): void {
+    subscription.started = true;
+    const listed = request.resource_names_subscribe ?? [];
+    const hasAll = subscription.type === "cluster" || subscription.type === "listener";
+    subscription.wildcard = hasAll && listed.length === 0;
+    const initial = Object.entries(request.initial_resource_versions ?? {});
+    subscription.unanswered = hasAll && initial.length === 0;
+    for (const [name, version] of initial) {
+      const id = subscription.id(name), resource = this.#resources.get(id);
+      const current = resource?.version === version;
+      subscription.held.set(name, { version, needs: current ? resource.needs : undefined });
+      if (current) outcomes.push({ type: "acked", id, version });
+      else subscription.touch(name);
+    }
+    if (subscription.wildcard) this.#touchAll(subscription);
+  }
+
+  #touchAll(subscription: Subscription): void {
+    const prefix = `${subscription.type}:`;
+    for (const id of this.#resources.keys()) {
+      if (id.startsWith(prefix)) subscription.touch(id.slice(prefix.length));
+    }
+  }
+
+  #subscribe(subscription: Subscription, name: string, first: boolean): void {
+    if (name === "*") {
+      subscription.wildcard = true;
+      return this.#touchAll(subscription);
+    }
+    subscription.names.add(name);
+    // What a proxy brings along on its first request it need not be sent. Later it may have let go of what it had.
+    if (!first || !subscription.held.has(name)) subscription.owed.add(name);
+    subscription.touch(name);
+  }
+
+  #unsubscribe(subscription: Subscription, name: string): void {
+    if (name === "*") subscription.wildcard = false;
+    else if (!subscription.wildcard) subscription.forget(name);
+    else subscription.names.delete(name);
+  }
+
+  #answered(request: DeltaDiscoveryRequest, outcomes: Outcome[]): void {
+    const nonce = request.response_nonce!, sent = this.#sent.get(nonce);
+    if (!sent) return;
+    this.#sent.delete(nonce);
+    const subscription = this.#subscriptions[sent.type];
+    const names = sent.resources.map(({ name }) => name);
+    for (const name of [...names, ...sent.removed]) {
+      if (subscription.inFlight.get(name) === nonce) subscription.inFlight.delete(name);
+      subscription.touch(name);
+    }
+    const message = request.error_detail?.message ?? "";
+    const refused = request.error_detail ? blame(sent.type, names, message) : new Map<string, string>();
+    if (!refused) {
+      // Nobody knows which: each is sent again by itself.
+      for (const name of names) subscription.alone.add(name);
+      return;
+    }
+    for (const resource of sent.resources) {
+      const { id, name, version, needs } = resource, complaint = refused.get(name);
+      if (complaint !== undefined) {
+        subscription.refused.set(name, version);
+        outcomes.push({ type: "nacked", id, version, message: complaint });
+      } else {
+        subscription.refused.delete(name);
+        subscription.alone.delete(name);
+        // Endpoints may be acknowledged before the proxy asks for them.
+        const kept = subscription.wants(name) || sent.type === "endpoints";
+        if (kept) subscription.held.set(name, { version, needs });
+        outcomes.push({ type: "acked", id, version });
+      }
+    }
+    for (const name of sent.removed) outcomes.push({ type: "acked", id: subscription.id(name) });
+  }
+
+  /** Sends what is owed or differs; removals of clusters come last, see {@linkcode #nextRemoval}. */
+  #nextOf(subscription: Subscription, now: number): DeltaResponse | undefined {
+    if (!subscription.started) return undefined;
+    const { type } = subscription;
+    const limit = type === "routes" || type === "secret" ? 1 : batchSize;
+    const resources: XdsResource[] = [], removed: string[] = [];
+    let waits = false;
+    for (const name of subscription.dirty) {
+      const resource = this.#resources.get(subscription.id(name));
+      if (resource) {
+        if (!this.#isDue(subscription, resource)) {
+          subscription.settle(name);
+        } else if (this.#waits(subscription, resource, now)) {
+          waits = true;
+        } else if (!subscription.alone.has(name)) {
+          resources.push(resource);
+        } else if (resources.length === 0 && removed.length === 0) {
+          return this.#send(subscription, [resource], [], now);
+        }
+      } else if (!subscription.held.has(name)) {
+        // There is no such thing: saying so ends the proxy's wait for it.
+        if (subscription.owed.has(name)) removed.push(name);
+        else subscription.settle(name);
+      } else if (type === "listener") {
+        removed.push(name);
+      } else if (type !== "cluster") {
+        subscription.settle(name); // The proxy lets go of it by itself, together with what names it.
+      }
+      if (resources.length + removed.length >= limit) break;
+    }
+    if (resources.length > 0 || removed.length > 0 || subscription.unanswered && !waits) {
+      return this.#send(subscription, resources, removed, now);
+    }
+    return undefined;
+  }
+
+  #isDue(subscription: Subscription, { name, version }: XdsResource): boolean {
+    if (subscription.owed.has(name)) return true;
+    return subscription.wants(name) && subscription.held.get(name)?.version !== version &&
+      subscription.refused.get(name) !== version;
+  }
+
+  /** Whether a resource has to wait for clusters that it names, directly or by its routes. */
+  #waits(subscription: Subscription, resource: XdsResource, now: number): boolean {
+    const { name } = resource;
+    if (this.#isBlocked(resource)) {
+      const since = subscription.waiting.get(name);
+      if (since === undefined) subscription.waiting.set(name, now);
+      if (since === undefined || now < since + this.#patience.dependency) return true;
+    }
+    return false;
+  }
+
+  #isBlocked({ type, needs }: XdsResource): boolean {
+    if (this.#unready.size === 0) return false;
+    if (type === "routes") return this.#namesUnready(needs);
+    if (type !== "listener") return false;
+    return needs.some((ids) =>
+      ids.some((id) => {
+        const routes = this.#resources.get(id);
+        return routes !== undefined && !this.#subscriptions.routes.held.has(routes.name) &&
+          this.#namesUnready(routes.needs);
+      })
+    );
+  }
+
+  #namesUnready(needs: XdsResource["needs"]): boolean {
+    const named = idsIn(needs);
+    for (const name of this.#unready) if (named.has(`cluster:${name}`)) return true;
+    return false;
+  }
+
+  /** Removes clusters that no route configuration of the proxy names any more. */
+  #nextRemoval(now: number): DeltaResponse | undefined {
+    const clusters = this.#subscriptions.cluster, removed: string[] = [];
+    for (const name of clusters.dirty) {
+      if (this.#resources.has(clusters.id(name)) || !clusters.held.has(name)) continue;
+      if (this.#isNamed(clusters.id(name))) {
+        const since = clusters.waiting.get(name);
+        if (since === undefined) clusters.waiting.set(name, now);
+        if (since === undefined || now < since + this.#patience.removal) continue;
+      }
+      removed.push(name);
+      if (removed.length >= batchSize) break;
+    }
+    return removed.length > 0 ? this.#send(clusters, [], removed, now) : undefined;
+  }
+
+  /** Whether a route configuration that the proxy has, or is being sent, names a cluster. */
+  #isNamed(cluster: ResourceId): boolean {
+    const { held, inFlight } = this.#subscriptions.routes;
+    for (const [name, { version, needs }] of held) {
+      if (needs ? idsIn(needs).has(cluster) : this.#resources.get(`routes:${name}`)?.version !== version) {
+        return true;
+      }
+    }
+    for (const nonce of inFlight.values()) {
+      if (this.#sent.get(nonce)?.resources.some(({ needs }) => idsIn(needs).has(cluster))) return true;
+    }
+    return false;
+  }
+
+  #send(
+    subscription: Subscription,
+    resources: readonly XdsResource[],
+    removed: readonly string[],
+    now: number,
+  ): DeltaResponse {
+    const nonce = String(++this.#nonces);
+    const response: DeltaResponse = { type: subscription.type, nonce, resources, removed };
+    this.#sent.set(nonce, { ...response, at: now });
+    subscription.unanswered = false;
+    for (const name of removed) subscription.held.delete(name); // Should it come back, it is new.
+    for (const name of [...resources.map(({ name }) => name), ...removed]) {
+      subscription.inFlight.set(name, nonce);
+      subscription.owed.delete(name);
+      subscription.settle(name);
+    }
+    if (subscription.type === "cluster") {
+      const { endpoints } = this.#subscriptions;
+      // A cluster that was added or changed does not come to life before it hears of its endpoints, known or not.
+      for (const { name } of resources) {
+        if (this.#resources.has(endpoints.id(name))) endpoints.owed.add(name);
+        endpoints.touch(name);
+      }
+    }
+    return response;
+  }
+
+  /** Takes responses for lost that were never answered, so that nothing waits for them for ever. */
+  #expire(now: number): void {
+    for (const [nonce, { type, resources, removed, at }] of this.#sent) {
+      if (now < at + this.#patience.acknowledgement) return;
+      this.#sent.delete(nonce);
+      const subscription = this.#subscriptions[type];
+      for (const name of [...resources.map(({ name }) => name), ...removed]) {
+        if (subscription.inFlight.get(name) !== nonce) continue;
+        subscription.inFlight.delete(name);
+        subscription.touch(name);
+      }
+    }
+  }
+
+  /** Keeps track of the clusters that are to be there and are not, or not for long. */
+  #noteCluster(id: ResourceId): void {
+    if (!id.startsWith("cluster:")) return;
+    const name = id.slice("cluster:".length);
+    if (!this.#resources.has(id)) this.#unready.delete(name);
+    else if (!this.#subscriptions.cluster.held.has(name)) this.#unready.add(name);
+  }
+
+  /** Strikes out the clusters that have become ready: acknowledged, and their endpoints asked for and acknowledged. */
+  #refresh(): void {
+    const { cluster, endpoints } = this.#subscriptions;
+    for (const name of this.#unready) {
+      if (!cluster.held.has(name)) continue;
+      const ready = !this.#resources.has(endpoints.id(name)) ||
+        endpoints.names.has(name) && endpoints.held.has(name) && !endpoints.owed.has(name) &&
+          !endpoints.inFlight.has(name);
+      if (ready) this.#unready.delete(name);
+    }
+  }
+}
+
+const flattened = new WeakMap<XdsResource["needs"], ReadonlySet<ResourceId>>();
+
+/** All ids in lists of ids; made once per version of a resource, whatever the number of streams. */
+function idsIn(needs: XdsResource["needs"]): ReadonlySet<ResourceId> {
+  let ids = flattened.get(needs);
+  if (!ids) flattened.set(needs, ids = new Set(needs.flat()));
+  return ids;
+}

@@ -1,0 +1,301 @@
+/**
+ * Serves delta ADS over gRPC, on HTTP/2 with TLS.
+ *
+ * @module
+ */
+import { Buffer } from "node:buffer";
+import * as http2 from "node:http2";
+import type { AddressInfo } from "node:net";
+import type { PeerCertificate, TLSSocket } from "node:tls";
+import type { GatewayKey } from "../../controllers/ir/mod.ts";
+import type { Clock } from "../../controllers/runtime/clock.ts";
+import type { Log } from "../../controllers/runtime/log.ts";
+import type { XdsCache } from "../cache.ts";
+import { RefusedError, serve } from "../delta/serve.ts";
+import type { Patience } from "../delta/stream.ts";
+import { noMetrics, type XdsMetrics } from "../metrics.ts";
+import type { ProxyEvent } from "../types.ts";
+import { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
+import { decode } from "../wire/mod.ts";
+import { frameResponse, gather, type GrpcCode, grpcCodes, GrpcError, readMessages } from "./frames.ts";
+
+/** What the server proves itself with, and whose client certificates it accepts. All PEM. */
+export interface ServerTls {
+  readonly certificate: string;
+  readonly key: string;
+  /** Without it, no client certificate is asked for. */
+  readonly clientAuthority?: string;
+}
+
+/** Who is at the other end of a stream. */
+export interface Peer {
+  /** IP address and port. */
+  readonly address: string;
+  /** Of a certificate that the client authority has signed. */
+  readonly certificate?: { readonly commonName: string; readonly uris: readonly string[] };
+  /** The `authorization` header. */
+  readonly authorization?: string;
+}
+
+/** Says which Gateways a peer may read; undefined if it does not prove who it is. */
+export type Authenticate = (
+  peer: Peer,
+) => readonly GatewayKey[] | undefined | Promise<readonly GatewayKey[] | undefined>;
+
+export interface XdsServerOptions {
+  readonly cache: XdsCache;
+  readonly tls: ServerTls;
+  readonly authenticate: Authenticate;
+  readonly hostname: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onEvent: (event: ProxyEvent) => void;
+  readonly metrics?: XdsMetrics;
+  readonly patience?: Patience;
+  /** Streams end after this many milliseconds at most, each after another time; 30 minutes by default. */
+  readonly lifetime?: number;
+  /** Between 0 and 1, for the jitter of the lifetime. */
+  readonly random?: () => number;
+  /** The largest request, in bytes; 8 MiB by default. */
+  readonly requestLimit?: number;
+  /** How often to ask whether a peer is still there, and how long it may take to answer, in milliseconds. */
+  readonly ping?: { readonly interval: number; readonly timeout: number };
+  /** How long closing waits for streams to end, in milliseconds; 2 seconds by default. */
+  readonly grace?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A server that listens. Disposing of it ends all streams and returns once its port is free. */
+export interface XdsServer extends AsyncDisposable {
+  readonly port: number;
+  /** Serves new connections with another certificate; those that there are stay. */
+  rotate(tls: ServerTls): void;
+}
+
+const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
+
+/** How much is given to HTTP/2 at once. */
+const writeSize = 32 * 1024;
+
+/** Listens, or rejects if that is not possible. */
+export async function startXdsServer(options: XdsServerOptions): Promise<XdsServer> {
+  const server = http2.createSecureServer({
+    ...secureContext(options.tls),
+    allowHTTP1: false,
+    ALPNProtocols: ["h2"],
+    settings: { maxConcurrentStreams: 16, initialWindowSize: 256 * 1024 },
+  });
+  const sessions = new Set<http2.ServerHttp2Session>();
+  const streams = new Set<Promise<void>>();
+  const closing = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal;
+
+  server.on("session", (session) => {
+    sessions.add(session);
+    const pings = keepAlive(session, options);
+    session.on("close", () => {
+      pings[Symbol.dispose]();
+      sessions.delete(session);
+    });
+    session.on("error", (error) => options.log.debug("xDS connection failed", { error }));
+  });
+  server.on("stream", (stream, headers) => {
+    const run = handle(stream, headers, options, signal).finally(() => streams.delete(run));
+    streams.add(run);
+  });
+  server.on("tlsClientError", (error) => options.log.debug("xDS client failed its handshake", { error }));
+  await listen(server, options);
+  server.on("error", (error) => options.log.error("xDS server failed", { error }));
+
+  const close = once(async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    closing.abort();
+    for (const session of sessions) session.close();
+    using grace = options.clock.timer(options.grace ?? 2_000, () => {
+      for (const session of sessions) session.destroy();
+    });
+    void grace;
+    await Promise.all([closed, ...streams]);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    rotate: (tls) => server.setSecureContext(secureContext(tls)),
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function secureContext({ certificate, key, clientAuthority }: ServerTls) {
+  return {
+    cert: certificate,
+    key,
+    ...(clientAuthority ? { ca: clientAuthority, requestCert: true, rejectUnauthorized: true } : {}),
+  };
+}
+
+function listen(server: http2.Http2SecureServer, { hostname, port }: XdsServerOptions): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, hostname, () => {
+    server.off("error", reject);
+    resolve();
+  });
+  return promise;
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => running ??= run();
+}
+
+/** Asks the peer from time to time whether it is there; a connection that does not answer is cut. */
+function keepAlive(session: http2.ServerHttp2Session, { clock, ping }: XdsServerOptions): Disposable {
+  const { interval, timeout } = ping ?? { interval: 15_000, timeout: 10_000 };
+  let timer: Disposable;
+  const beat = () => {
+    if (session.destroyed || session.closed) return;
+    timer = clock.timer(timeout, () => session.destroy());
+    session.ping((error) => {
+      timer[Symbol.dispose]();
+      if (!error) timer = clock.timer(interval, beat);
+    });
+  };
+  timer = clock.timer(interval, beat);
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+}
+
+async function handle(
+  stream: http2.ServerHttp2Stream,
+  headers: http2.IncomingHttpHeaders,
+  options: XdsServerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log, metrics = noMetrics } = options;
+  const gone = new AbortController();
+  stream.on("close", () => gone.abort());
+  stream.on("error", (error) => log.debug("xDS stream failed", { error }));
+  try {
+    const gateways = await admit(stream, headers, options);
+    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+    // A stream has to be answered by trailers, whether it ends well or not.
+    const responses = serve(requestsOf(stream, options), options.cache, {
+      clock: options.clock,
+      allows: ({ gateway }) => gateways.includes(gateway),
+      onEvent: options.onEvent,
+      ...(options.patience ? { patience: options.patience } : {}),
+      lifetime: (options.lifetime ?? 30 * 60_000) * (1 - (options.random ?? Math.random)() / 2),
+      signal: AbortSignal.any([signal, gone.signal]),
+    });
+    for await (const response of responses) {
+      const size = await send(stream, frameResponse(response), gone.signal);
+      metrics.pushed(response.type, response.resources.length, response.removed.length, size);
+    }
+    finish(stream, "OK", "");
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    const { code, message } = statusOf(error);
+    if (code === "INTERNAL") log.error("xDS stream failed", { error });
+    else log.warn("Refused an xDS stream", { code, message, peer: stream.session?.socket?.remoteAddress });
+    finish(stream, code, message);
+  }
+}
+
+/** Rejects calls of other methods and peers that nobody knows. */
+async function admit(
+  stream: http2.ServerHttp2Stream,
+  headers: http2.IncomingHttpHeaders,
+  options: XdsServerOptions,
+): Promise<readonly GatewayKey[]> {
+  if (headers[":method"] !== "POST" || headers[":path"] !== path) {
+    throw new GrpcError("UNIMPLEMENTED", `Only ${path} is served here`);
+  }
+  const gateways = await options.authenticate(peerOf(stream, headers));
+  if (!gateways) throw new GrpcError("UNAUTHENTICATED", "Cannot tell who this proxy is");
+  return gateways;
+}
+
+function peerOf(stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders): Peer {
+  const socket = stream.session?.socket as TLSSocket | undefined;
+  const certificate = certificateOf(socket?.getPeerCertificate?.());
+  const { authorization } = headers;
+  return {
+    address: `${socket?.remoteAddress ?? ""}:${socket?.remotePort ?? ""}`,
+    ...(certificate ? { certificate } : {}),
+    ...(authorization ? { authorization } : {}),
+  };
+}
+
+function certificateOf(certificate: PeerCertificate | undefined): Peer["certificate"] {
+  if (!certificate?.subject) return undefined;
+  const names = (certificate.subjectaltname ?? "").split(", ");
+  return {
+    commonName: certificate.subject.CN ?? "",
+    uris: names.filter((name) => name.startsWith("URI:")).map((name) => name.slice("URI:".length)),
+  };
+}
+
+async function* requestsOf(
+  stream: http2.ServerHttp2Stream,
+  { requestLimit = 8 * 1024 * 1024 }: XdsServerOptions,
+): AsyncGenerator<DeltaDiscoveryRequest, void> {
+  for await (const message of readMessages(stream, requestLimit)) {
+    let request: DeltaDiscoveryRequest;
+    try {
+      request = decode(DeltaDiscoveryRequest, message);
+    } catch (cause) {
+      throw new GrpcError("INVALID_ARGUMENT", "Cannot read the request", { cause });
+    }
+    yield request;
+  }
+}
+
+/** Writes some pieces as fast as the peer takes them. Returns how many bytes that were. */
+async function send(
+  stream: http2.ServerHttp2Stream,
+  pieces: readonly Uint8Array[],
+  gone: AbortSignal,
+): Promise<number> {
+  let size = 0;
+  for (const piece of gather(pieces, writeSize)) {
+    if (gone.aborted) return size;
+    size += piece.length;
+    const free = stream.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+    if (!free) await drained(stream, gone);
+  }
+  return size;
+}
+
+function drained(stream: http2.ServerHttp2Stream, gone: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (gone.aborted || !stream.writableNeedDrain) return Promise.resolve();
+  const done = () => {
+    stream.off("drain", done);
+    gone.removeEventListener("abort", done);
+    resolve();
+  };
+  stream.on("drain", done);
+  gone.addEventListener("abort", done);
+  return promise;
+}
+
+function statusOf(error: unknown): { readonly code: GrpcCode; readonly message: string } {
+  if (error instanceof GrpcError || error instanceof RefusedError) {
+    return { code: error.code, message: error.message };
+  }
+  return { code: "INTERNAL", message: "Internal error" };
+}
+
+function finish(stream: http2.ServerHttp2Stream, code: GrpcCode, message: string): void {
+  if (stream.destroyed || stream.closed) return;
+  const trailers = {
+    "grpc-status": String(grpcCodes[code]),
+    ...(message ? { "grpc-message": encodeURIComponent(message) } : {}),
+  };
+  if (!stream.headersSent) {
+    stream.respond({ ":status": 200, "content-type": "application/grpc", ...trailers }, { endStream: true });
+    return;
+  }
+  stream.on("wantTrailers", () => stream.sendTrailers(trailers));
+  stream.end();
+}
