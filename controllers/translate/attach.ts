@@ -1,0 +1,178 @@
+/**
+ * Which listeners a route attaches to, as its parentRefs and the listeners' allowedRoutes have it.
+ *
+ * Whether a listener is accepted itself plays no part in this: it counts its routes nonetheless.
+ *
+ * @module
+ */
+import type { ApiObject } from "../../crds/kind.ts";
+import type { GatewayKey } from "../ir/mod.ts";
+import type { Read, Table } from "../runtime/graph.ts";
+import type { Fault } from "./conditions.ts";
+import { gatewayGroup, type GatewayModel, type Listener } from "./gateways.ts";
+import { intersect } from "./hostnames.ts";
+import { matchesSelector } from "./labels.ts";
+import type { ParentRef } from "./objects.ts";
+import type { RouteKindName, RouteModel } from "./route_kind.ts";
+import type { ResolvedRoute } from "./rules.ts";
+
+/** A hostname of a route, and what is left of it on a listener. */
+export interface AttachedHostname {
+  readonly original: string;
+  readonly effective: string;
+}
+
+export interface AttachedListener {
+  readonly name: string;
+  readonly hostnames: readonly AttachedHostname[];
+}
+
+/** One parentRef that leads to a Gateway of ours. */
+export interface Parent {
+  readonly ref: ParentRef;
+  readonly gateway: GatewayKey;
+  /** Why it is not Accepted. */
+  readonly refused?: Fault;
+  /** Empty if it is not accepted. */
+  readonly listeners: readonly AttachedListener[];
+}
+
+/** How a route is attached. Row key: as {@linkcode RouteModel}. No row: no parent is ours. */
+export interface Attachment {
+  readonly kind: RouteKindName;
+  readonly key: string;
+  readonly generation: number;
+  readonly uid: string;
+  readonly parents: readonly Parent[];
+}
+
+export interface AttachTables {
+  readonly gateways: Table<GatewayModel>;
+  readonly namespaces: Table<ApiObject>;
+}
+
+export function attach(
+  route: RouteModel,
+  resolved: ResolvedRoute,
+  read: Read,
+  tables: AttachTables,
+): Attachment | undefined {
+  const parents: Parent[] = [];
+  for (const ref of distinct(route)) {
+    const { group = gatewayGroup, kind = "Gateway", namespace = route.namespace, name } = ref;
+    if (group !== gatewayGroup || kind !== "Gateway") continue;
+    const gateway = `${namespace}/${name}`;
+    const model = read(tables.gateways, gateway);
+    if (model === undefined || model.terminating) continue;
+    const listeners = attachTo(route, ref, namespace, model, read, tables);
+    const invalid = "reason" in listeners ? undefined : invalidity(resolved);
+    if ("reason" in listeners) parents.push({ ref, gateway, refused: listeners, listeners: [] });
+    else if (invalid) parents.push({ ref, gateway, refused: invalid, listeners: [] });
+    else parents.push({ ref, gateway, listeners });
+  }
+  if (parents.length === 0) return undefined;
+  return { kind: route.kind, key: route.key, generation: route.generation, uid: route.uid, parents };
+}
+
+/** The parentRefs without repetitions. */
+function distinct({ parentRefs, namespace }: RouteModel): readonly ParentRef[] {
+  return [...new Map(parentRefs.map((ref) => [parentId(ref, namespace), ref])).values()];
+}
+
+/** Tells parentRefs apart: two with the same id mean the same, however much of it they leave to defaults. */
+export function parentId(ref: ParentRef, namespace: string): string {
+  return JSON.stringify([
+    ref.group ?? gatewayGroup,
+    ref.kind ?? "Gateway",
+    ref.namespace ?? namespace,
+    ref.name,
+    ref.sectionName ?? "",
+    ref.port ?? 0,
+  ]);
+}
+
+/** A route none of whose rules can be programmed is not accepted. */
+function invalidity({ rules }: ResolvedRoute): Fault | undefined {
+  const faults = rules.flatMap((rule) => rule.faults.slice(0, 1));
+  if (rules.length === 0 || faults.length < rules.length) return undefined;
+  const [first] = faults;
+  return first && { reason: first.reason, message: faults.map(({ message }) => message).join("; ") };
+}
+
+function attachTo(
+  route: RouteModel,
+  ref: ParentRef,
+  gatewayNamespace: string,
+  { listeners }: GatewayModel,
+  read: Read,
+  { namespaces }: AttachTables,
+): readonly AttachedListener[] | Fault {
+  const named = listeners.filter(({ name, port }) =>
+    (ref.sectionName === undefined || ref.sectionName === name) &&
+    (ref.port === undefined || ref.port === port)
+  );
+  if (named.length === 0) return { reason: "NoMatchingParent", message: noMatch(ref, listeners) };
+  const allowed = named.filter((listener) =>
+    listener.kinds.some(({ kind }) => kind === route.kind) &&
+    allowsNamespace(listener, gatewayNamespace, route.namespace, () => read(namespaces, route.namespace))
+  );
+  if (allowed.length === 0) {
+    const which = named.length === 1 ? `Listener "${named[0]?.name}" does not allow` : "No listener allows";
+    return {
+      reason: "NotAllowedByListeners",
+      message: `${which} ${route.kind} from namespace "${route.namespace}" by its allowedRoutes and protocol`,
+    };
+  }
+  const attached = allowed.flatMap(({ name, hostname }): AttachedListener[] => {
+    const hostnames = route.hostnames.flatMap((original): AttachedHostname[] => {
+      const effective = intersect(hostname, original);
+      return effective === undefined ? [] : [{ original, effective }];
+    });
+    return hostnames.length > 0 ? [{ name, hostnames }] : [];
+  });
+  if (attached.length === 0) {
+    return {
+      reason: "NoMatchingListenerHostname",
+      message: `No hostname of the route (${route.hostnames.join(", ")}) matches one of the listeners' ` +
+        `(${allowed.map(({ hostname }) => hostname).join(", ")})`,
+    };
+  }
+  return attached;
+}
+
+function noMatch(ref: ParentRef, listeners: readonly Listener[]): string {
+  const wanted = [
+    ...ref.sectionName === undefined ? [] : [`name "${ref.sectionName}"`],
+    ...ref.port === undefined ? [] : [`port ${ref.port}`],
+  ].join(" and ");
+  const known = listeners.map(({ name, port }) => `"${name}" on port ${port}`).join(", ");
+  return wanted
+    ? `The Gateway has no listener with ${wanted}, only ${known}`
+    : "The Gateway has no listeners";
+}
+
+function allowsNamespace(
+  { namespaces }: Listener,
+  gatewayNamespace: string,
+  routeNamespace: string,
+  namespaceOf: () => ApiObject | undefined,
+): boolean {
+  switch (namespaces.from) {
+    case "All":
+      return true;
+    case "Same":
+      return routeNamespace === gatewayNamespace;
+    case "None":
+      return false;
+    case "Selector": {
+      const namespace = namespaceOf();
+      return namespace !== undefined &&
+        matchesSelector(namespaces.selector, labelsOf(namespace, routeNamespace));
+    }
+  }
+}
+
+/** The label that every cluster puts on a namespace is taken for granted: files for offline use lack it. */
+function labelsOf({ metadata }: ApiObject, name: string): { readonly [name: string]: string } {
+  return { "kubernetes.io/metadata.name": name, ...metadata.labels };
+}

@@ -1,0 +1,111 @@
+/**
+ * From a reference to a backend to the cluster that a proxy sends traffic to.
+ *
+ * @module
+ */
+import type { Group, Read, Table } from "../runtime/graph.ts";
+import type { Fault } from "./conditions.ts";
+import { gatewayGroup } from "./gateways.ts";
+import { granted } from "./grants.ts";
+import type { BackendRef, ReferenceGrant, Service } from "./objects.ts";
+
+/** A cluster that is wanted, and the port of the Service that it stands for. */
+export interface ClusterSpec {
+  readonly name: string;
+  readonly protocol: "http1" | "h2c";
+  /** `namespace/name` of the Service. */
+  readonly service: string;
+  readonly port: number;
+}
+
+export interface BackendTables {
+  readonly services: Table<Service>;
+  /** ReferenceGrants by their namespace. */
+  readonly grants: Table<Group<ReferenceGrant>>;
+}
+
+/** What a rule asks of its backends. */
+export interface BackendNeeds {
+  readonly routeKind: string;
+  readonly namespace: string;
+  readonly transport: "TCP" | "UDP";
+}
+
+/**
+ * The values of `appProtocol` that proxies can speak, with what they are spoken as: Kubernetes' own names (KEP-3726)
+ * and the registered ones in use.
+ */
+const appProtocols: { readonly [name: string]: ClusterSpec["protocol"] } = {
+  "http": "http1",
+  "http1": "http1",
+  "http1.1": "http1",
+  "ws": "http1",
+  "kubernetes.io/ws": "http1",
+  "h2c": "h2c",
+  "http2": "h2c",
+  "grpc": "h2c",
+  "kubernetes.io/h2c": "h2c",
+};
+
+/**
+ * Resolves a reference. Whether a Service exists is told only to those who may refer to it.
+ */
+export function resolveBackend(
+  ref: BackendRef,
+  needs: BackendNeeds,
+  read: Read,
+  tables: BackendTables,
+): ClusterSpec | Fault {
+  const { group = "", kind = "Service", namespace = needs.namespace, name, port } = ref;
+  const title = `Cannot resolve backend "${namespace}/${name}"`;
+  if (group !== "" || kind !== "Service") {
+    const full = group === "" ? kind : `${group}/${kind}`;
+    return { reason: "InvalidKind", message: `${title}: kind ${full} is not supported, use a Service` };
+  }
+  if (namespace !== needs.namespace) {
+    const from = { group: gatewayGroup, kind: needs.routeKind, namespace: needs.namespace };
+    const allowed = granted({ from, to: { group, kind, name } }, read(tables.grants, namespace));
+    if (!allowed) {
+      const message = `${title}: no ReferenceGrant in namespace "${namespace}" allows ${needs.routeKind} ` +
+        `of namespace "${needs.namespace}" to refer to this Service`;
+      return { reason: "RefNotPermitted", message };
+    }
+  }
+  const key = `${namespace}/${name}`;
+  const service = read(tables.services, key);
+  if (service === undefined) return { reason: "BackendNotFound", message: `${title}: service not found` };
+  if (service.spec.type === "ExternalName") {
+    return {
+      reason: "InvalidKind",
+      message: `${title}: a Service of type ExternalName may lead anywhere and is not supported`,
+    };
+  }
+  if (port === undefined) {
+    return { reason: "BackendNotFound", message: `${title}: the reference has no port` };
+  }
+  const ports = service.spec.ports ?? [];
+  const found = ports.find((p) => p.port === port && (p.protocol ?? "TCP") === needs.transport);
+  if (found === undefined) {
+    const other = ports.find((p) => p.port === port);
+    if (other) {
+      return {
+        reason: "UnsupportedProtocol",
+        message:
+          `${title}: port ${port} speaks ${other.protocol}, ${needs.routeKind} needs ${needs.transport}`,
+      };
+    }
+    const known = ports.length > 0 ? `its ports are ${ports.map((p) => p.port).join(", ")}` : "it has none";
+    return { reason: "BackendNotFound", message: `${title}: service has no port ${port}, ${known}` };
+  }
+  const appProtocol = found.appProtocol?.toLowerCase() ?? "http";
+  const protocol = Object.hasOwn(appProtocols, appProtocol) ? appProtocols[appProtocol] : undefined;
+  if (protocol === undefined) {
+    const names = Object.keys(appProtocols).join(", ");
+    return {
+      reason: "UnsupportedProtocol",
+      message:
+        `${title}: appProtocol "${found.appProtocol}" of port ${port} is not supported, use one of ${names}`,
+    };
+  }
+  return { name: `${key}/${port}`, protocol, service: key, port };
+}

@@ -1,0 +1,212 @@
+/**
+ * Which statuses have to be written: desired compared with observed, whatever the times of transition are.
+ *
+ * The lists in a status belong partly to others. What is theirs is neither sent nor moved: a patch touches our own
+ * elements by their position, and a test of the resource version makes sure that the positions still hold.
+ *
+ * @module
+ */
+import type { ApiObject, Condition } from "../../crds/kind.ts";
+import { equal } from "../runtime/equal.ts";
+import type { Key } from "../runtime/graph.ts";
+import { parentId } from "./attach.ts";
+import type { DesiredCondition } from "./conditions.ts";
+import type { Config } from "./config.ts";
+import type { Gateway, GatewayClass, RouteObject } from "./objects.ts";
+import type { RouteKindName } from "./route_kind.ts";
+import type { DesiredListener, DesiredParent, DesiredStatus } from "./statuses.ts";
+
+/** One operation of a JSON patch (RFC 6902). */
+export type PatchOperation =
+  | { readonly op: "add" | "replace" | "test"; readonly path: string; readonly value: unknown }
+  | { readonly op: "remove"; readonly path: string };
+
+/**
+ * A write to the status of an object. Row key: `Kind/namespace/name`. The row is there exactly while the write is
+ * needed. Conditions that change hands lack their transition time: {@linkcode stamp} puts it in.
+ */
+export interface StatusWrite {
+  readonly kind: DesiredStatus["kind"];
+  /** `namespace/name`, or `name`. */
+  readonly key: Key;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly patch: readonly PatchOperation[];
+}
+
+type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTransitionTime?: string };
+
+/** The condition types that are ours to set and to remove, by where they stand. */
+const ownTypes = {
+  GatewayClass: ["Accepted"],
+  Gateway: ["Accepted", "Programmed"],
+  listener: ["Accepted", "Conflicted", "ResolvedRefs", "Programmed"],
+  parent: ["Accepted", "ResolvedRefs", "Programmed", "PartiallyInvalid"],
+} as const;
+
+/** Compares a GatewayClass or Gateway, ours, with its desired status. */
+export function dueForOwn(
+  object: GatewayClass | Gateway,
+  key: Key,
+  desired: Extract<DesiredStatus, { readonly kind: "GatewayClass" | "Gateway" }>,
+): StatusWrite | undefined {
+  const status = object.status;
+  const operations: PatchOperation[] = [];
+  put(
+    operations,
+    "/status/conditions",
+    status?.conditions,
+    merge(status?.conditions ?? [], desired.conditions, ownTypes[desired.kind], desired.generation),
+  );
+  if (desired.kind === "Gateway") {
+    const gateway = (object as Gateway).status;
+    put(
+      operations,
+      "/status/listeners",
+      gateway?.listeners,
+      mergeListeners(gateway?.listeners ?? [], desired.listeners, desired.generation),
+    );
+    if (desired.addresses) put(operations, "/status/addresses", gateway?.addresses, desired.addresses);
+  }
+  return write(object, key, desired.kind, status !== undefined, operations);
+}
+
+/** Compares a route with its desired status; without one, what is left of ours goes. */
+export function dueForRoute(
+  object: RouteObject,
+  key: Key,
+  kind: RouteKindName,
+  desired: readonly DesiredParent[],
+  config: Config,
+): StatusWrite | undefined {
+  const observed = object.status?.parents;
+  const namespace = object.metadata.namespace ?? "";
+  const generation = object.metadata.generation ?? 0;
+  const missing = new Map(desired.map((parent) => [parentId(parent.parentRef, namespace), parent]));
+  const replacements: PatchOperation[] = [], removals: PatchOperation[] = [];
+  for (const [i, entry] of (observed ?? []).entries()) {
+    if (entry.controllerName !== config.controllerName) continue;
+    const id = parentId(entry.parentRef, namespace);
+    const wanted = missing.get(id);
+    missing.delete(id);
+    if (wanted === undefined) {
+      removals.unshift({ op: "remove", path: `/status/parents/${i}` });
+      continue;
+    }
+    const value = {
+      ...entry,
+      parentRef: wanted.parentRef,
+      conditions: merge(entry.conditions ?? [], wanted.conditions, ownTypes.parent, generation),
+    };
+    if (!equal(entry, value)) replacements.push({ op: "replace", path: `/status/parents/${i}`, value });
+  }
+  const additions = [...missing.values()].map(({ parentRef, conditions }) => ({
+    parentRef,
+    controllerName: config.controllerName,
+    conditions: merge([], conditions, ownTypes.parent, generation),
+  }));
+  const operations: readonly PatchOperation[] = observed
+    ? [
+      ...replacements,
+      ...removals, // from the last to the first, so that positions hold
+      ...additions.map((value) => ({ op: "add" as const, path: "/status/parents/-", value })),
+    ]
+    : additions.length > 0
+    ? [{ op: "add", path: "/status/parents", value: additions }]
+    : [];
+  return write(object, key, kind, object.status !== undefined, operations);
+}
+
+function write(
+  { metadata }: ApiObject,
+  key: Key,
+  kind: DesiredStatus["kind"],
+  hasStatus: boolean,
+  operations: readonly PatchOperation[],
+): StatusWrite | undefined {
+  if (operations.length === 0) return undefined;
+  const resourceVersion = metadata.resourceVersion ?? "";
+  return {
+    kind,
+    key,
+    uid: metadata.uid ?? "",
+    resourceVersion,
+    patch: [
+      { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+      ...hasStatus ? [] : [{ op: "add" as const, path: "/status", value: {} }],
+      ...operations,
+    ],
+  };
+}
+
+function put(operations: PatchOperation[], path: string, observed: unknown, value: unknown): void {
+  if (equal(observed, value)) return;
+  if (observed === undefined && Array.isArray(value) && value.length === 0) return;
+  operations.push({ op: observed === undefined ? "add" : "replace", path, value });
+}
+
+/**
+ * Conditions as they should be, in the order they have; new ones last. Those of others stay. One that was observed at
+ * a newer generation than ours stays too: what we know is out of date.
+ */
+function merge(
+  observed: readonly Condition[],
+  desired: readonly DesiredCondition[],
+  own: readonly string[],
+  generation: number,
+): readonly DueCondition[] {
+  const missing = new Map(desired.map((condition) => [condition.type, condition]));
+  const merged: DueCondition[] = [];
+  for (const before of observed) {
+    const after = missing.get(before.type);
+    missing.delete(before.type);
+    if (!own.includes(before.type) || (before.observedGeneration ?? 0) > generation) merged.push(before);
+    else if (after) merged.push(updated(before, after, generation));
+  }
+  for (const condition of missing.values()) merged.push({ ...condition, observedGeneration: generation });
+  return merged;
+}
+
+/** The time of transition is that of the status, not that of reason or message. */
+function updated(before: Condition, after: DesiredCondition, generation: number): DueCondition {
+  const { lastTransitionTime, ...rest } = before;
+  const value = { ...rest, ...after, observedGeneration: generation };
+  return before.status === after.status ? { ...value, lastTransitionTime } : value;
+}
+
+function mergeListeners(
+  observed: NonNullable<NonNullable<Gateway["status"]>["listeners"]>,
+  desired: readonly DesiredListener[],
+  generation: number,
+): readonly unknown[] {
+  const before = new Map(observed.map((listener) => [listener.name, listener]));
+  return desired.map((listener) => ({
+    ...listener,
+    conditions: merge(
+      before.get(listener.name)?.conditions ?? [],
+      listener.conditions,
+      ownTypes.listener,
+      generation,
+    ),
+  }));
+}
+
+/** Gives every condition that lacks it the time of transition: the moment of the write. */
+export function stamp(patch: readonly PatchOperation[], now: Date): readonly PatchOperation[] {
+  // Kubernetes' times have no fraction.
+  const time = now.toISOString().replace(/\.\d+Z$/, "Z");
+  return patch.map((operation) =>
+    operation.op === "remove" || operation.op === "test"
+      ? operation
+      : { ...operation, value: stamped(operation.value, time) }
+  );
+}
+
+function stamped(value: unknown, time: string): unknown {
+  if (Array.isArray(value)) return value.map((element) => stamped(element, time));
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([name, field]) => [name, stamped(field, time)]);
+  const copy: { [name: string]: unknown } = Object.fromEntries(fields);
+  const isCondition = ["type", "status", "reason", "message"].every((name) => typeof copy[name] === "string");
+  return isCondition && copy.lastTransitionTime === undefined ? { ...copy, lastTransitionTime: time } : copy;
+}

@@ -1,0 +1,121 @@
+/**
+ * HTTPRoute, described.
+ *
+ * @module
+ */
+import type { RouteMatch, ValueMatch } from "../ir/mod.ts";
+import type { Fault } from "./conditions.ts";
+import type { Config } from "./config.ts";
+import { readFilters } from "./filters.ts";
+import type { HttpRoute, HttpRouteMatch, HttpRouteRule } from "./objects.ts";
+import type { MatchModel, RouteKind, RuleModel } from "./route_kind.ts";
+import { regexFault } from "./validate.ts";
+
+export const httpRoute: RouteKind<HttpRoute> = {
+  kind: "HTTPRoute",
+  transport: "TCP",
+  rules: ({ spec }, config) =>
+    (spec.rules ?? [{}]).map((rule: HttpRouteRule, index) => readRule(rule, index, config)),
+};
+
+/** Fields of a rule that are not supported; a rule that sets one cannot be programmed as its author meant it. */
+const unsupportedFields = ["timeouts", "retry", "sessionPersistence"] as const;
+
+function readRule(rule: HttpRouteRule, index: number, config: Config): RuleModel {
+  const where = `spec.rules[${index}]`;
+  const filters = readFilters(rule.filters, where, config, "rule");
+  const faults: Fault[] = [...filters.faults];
+  for (const field of unsupportedFields) {
+    if (rule[field] !== undefined) {
+      faults.push({
+        reason: "UnsupportedValue",
+        message: `${where}.${field}: this field is not supported, remove it`,
+      });
+    }
+  }
+  const backends = (rule.backendRefs ?? []).map(({ filters, weight = 1, ...ref }, i) => {
+    const own = readFilters(filters, `${where}.backendRefs[${i}]`, config, "backend");
+    faults.push(...own.faults);
+    return { ref, weight, effects: own.effects };
+  });
+  const specified = rule.matches && rule.matches.length > 0 ? rule.matches : [{}];
+  const matches = specified.map((match, i) => readMatch(match, `${where}.matches[${i}]`, config));
+  for (const { fault } of matches) if (fault) faults.push(fault);
+  if (
+    filters.effects.redirect?.path?.type === "prefix" &&
+    matches.some(({ match }) => match && match.path.type !== "prefix")
+  ) {
+    faults.push({
+      reason: "UnsupportedValue",
+      message: `${where}: ReplacePrefixMatch needs matches of type PathPrefix only, give each match one`,
+    });
+  }
+  return { index, matches, effects: filters.effects, backends, faults };
+}
+
+const pathTypes: { readonly [type: string]: RouteMatch["path"]["type"] } = {
+  Exact: "exact",
+  PathPrefix: "prefix",
+  RegularExpression: "regex",
+};
+
+const valueTypes: { readonly [type: string]: ValueMatch["type"] } = {
+  Exact: "exact",
+  RegularExpression: "regex",
+};
+
+function readMatch(match: HttpRouteMatch, where: string, config: Config): MatchModel {
+  const { type = "PathPrefix", value = "/" } = match.path ?? {};
+  const pathType = Object.hasOwn(pathTypes, type) ? pathTypes[type] : undefined;
+  if (pathType === undefined) return { fault: unknownType(`${where}.path.type`, type, pathTypes) };
+  if (pathType === "regex" && config.validate) {
+    const problem = regexFault(value);
+    if (problem) return { fault: unsupported(`${where}.path.value`, problem) };
+  }
+  const headers = readValues(match.headers, `${where}.headers`, (name) => name.toLowerCase(), config);
+  const queryParams = readValues(match.queryParams, `${where}.queryParams`, (name) => name, config);
+  const fault = headers.fault ?? queryParams.fault;
+  return {
+    match: {
+      path: { type: pathType, value: pathType === "prefix" ? withoutTrailingSlash(value) : value },
+      ...match.method !== undefined && { method: match.method },
+      headers: headers.values,
+      queryParams: queryParams.values,
+    },
+    ...fault && { fault },
+  };
+}
+
+/** Prefixes are compared element by element: `/a/` matches what `/a` does. */
+function withoutTrailingSlash(path: string): string {
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+/** Of several entries with the same name only the first counts. Faulty ones are left out. */
+function readValues(
+  values: HttpRouteMatch["headers"],
+  where: string,
+  normalize: (name: string) => string,
+  config: Config,
+): { readonly values: readonly ValueMatch[]; readonly fault?: Fault } {
+  const byName = new Map<string, ValueMatch>();
+  let fault: Fault | undefined;
+  for (const [i, { type = "Exact", name, value }] of (values ?? []).entries()) {
+    const key = normalize(name);
+    if (byName.has(key)) continue;
+    const known = Object.hasOwn(valueTypes, type) ? valueTypes[type] : undefined;
+    const problem = known === "regex" && config.validate ? regexFault(value) : undefined;
+    if (known === undefined) fault ??= unknownType(`${where}[${i}].type`, type, valueTypes);
+    else if (problem) fault ??= unsupported(`${where}[${i}].value`, problem);
+    else byName.set(key, { name: key, type: known, value });
+  }
+  return { values: [...byName.values()], ...fault && { fault } };
+}
+
+function unsupported(field: string, problem: string): Fault {
+  return { reason: "UnsupportedValue", message: `${field}: ${problem}` };
+}
+
+function unknownType(field: string, type: string, known: object): Fault {
+  return unsupported(field, `"${type}" is not supported, use one of ${Object.keys(known).join(", ")}`);
+}

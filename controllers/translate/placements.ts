@@ -1,0 +1,156 @@
+/**
+ * What a route puts into the proxies of one Gateway: first as it is meant, then without what they refuse.
+ *
+ * @module
+ */
+import type { Contribution, GatewayKey, Origin, Piece, Rejection, ResourceId } from "../ir/mod.ts";
+import { equal } from "../runtime/equal.ts";
+import type { Group, Key } from "../runtime/graph.ts";
+import type { AttachedHostname, Attachment } from "./attach.ts";
+import type { ClusterSpec } from "./backends.ts";
+import type { Entry } from "./matches.ts";
+import type { GatewayState, ListenerState } from "./ports.ts";
+import { type ResolvedRoute, type ResolvedRule, safeStandIn, withoutClusters } from "./rules.ts";
+
+/** Where a route is served. Row key: `GATEWAY|ORIGIN`. No row: nowhere. */
+export interface Placement {
+  readonly gateway: GatewayKey;
+  readonly origin: Origin;
+  readonly generation: number;
+  readonly listeners: readonly PlacedListener[];
+}
+
+export interface PlacedListener {
+  readonly name: string;
+  readonly portKey: Key;
+  readonly bound: number;
+  readonly hostnames: readonly AttachedHostname[];
+}
+
+/** What is served of a route. Row key: as {@linkcode Placement}. */
+export interface Served {
+  readonly gateway: GatewayKey;
+  /** The hostnames that it claims, by {@linkcode claimKey}. */
+  readonly claims: readonly Key[];
+  readonly entries: readonly Entry[];
+  readonly clusters: readonly ClusterSpec[];
+  /** The rules that proxies refuse, with their words, or without for as long as it is being found out. */
+  readonly rejected: readonly { readonly rule: number; readonly message?: string }[];
+}
+
+/** The routes that may answer for a hostname on a listener, by the hostname as the routes have it. */
+export function claimKey(gateway: GatewayKey, listener: string, original: string): Key {
+  return `${gateway}/${listener}|${original}`;
+}
+
+export function placeRoute(
+  attachment: Attachment,
+  state: GatewayState,
+  served: readonly ListenerState[],
+  origin: Origin,
+): Placement | undefined {
+  const hostnames = new Map<string, readonly AttachedHostname[]>();
+  for (const parent of attachment.parents) {
+    if (parent.gateway !== state.gateway) continue;
+    for (const listener of parent.listeners) hostnames.set(listener.name, listener.hostnames);
+  }
+  const listeners = served.flatMap(({ listener, portKey, bound }): PlacedListener[] => {
+    const own = hostnames.get(listener.name);
+    return own ? [{ name: listener.name, portKey, bound, hostnames: own }] : [];
+  });
+  if (listeners.length === 0) return undefined;
+  return { gateway: state.gateway, origin, generation: attachment.generation, listeners };
+}
+
+/** What the route means to put into the proxies, rule by rule. */
+export function contributionOf(placement: Placement, { rules }: ResolvedRoute): Contribution {
+  const { gateway, origin, generation, listeners } = placement;
+  const resources = [...new Set(listeners.map(({ portKey }): ResourceId => `routes:${portKey}`))].sort();
+  return {
+    gateway,
+    origin,
+    generation,
+    pieces: rules.map((rule): Piece => ({
+      id: rulePiece(origin, rule.index),
+      content: ruleContent(placement, rule),
+      resources,
+    })),
+  };
+}
+
+function rulePiece(origin: Origin, rule: number): Key {
+  return `${origin}/rule/${rule}`;
+}
+
+function ruleContent({ listeners }: Placement, { entries }: ResolvedRule): unknown {
+  return { listeners, routes: entries.map(({ route }) => route) };
+}
+
+/** What remains of the route once rejections are heeded. `rejections` are those of a given origin. */
+export function serve(
+  placement: Placement,
+  { rules }: ResolvedRoute,
+  rejections: (origin: Origin) => Group<Rejection> | undefined,
+): Served {
+  const { gateway, origin, listeners } = placement;
+  const own = rejections(origin);
+  const entries: Entry[] = [];
+  const clusters = new Map<string, ClusterSpec>();
+  const rejected: { rule: number; message?: string }[] = [];
+  for (const rule of rules) {
+    const rejection = own?.get(`${gateway}|${rulePiece(origin, rule.index)}`);
+    if (rejection && equal(rejection.content, ruleContent(placement, rule))) {
+      rejected.push({
+        rule: rule.index,
+        ...rejection.message !== undefined && { message: rejection.message },
+      });
+      for (const entry of rule.entries) entries.push(...[safeStandIn(entry)].filter((e) => e !== undefined));
+      continue;
+    }
+    const refused = new Set<string>();
+    for (const cluster of rule.clusters) {
+      const rejection = rejections(serviceOrigin(cluster))?.get(`${gateway}|${clusterPiece(cluster)}`);
+      if (rejection && equal(rejection.content, clusterContent(cluster))) {
+        refused.add(cluster.name);
+        const message = rejection.message && `backend "${cluster.service}": ${rejection.message}`;
+        rejected.push({ rule: rule.index, ...message !== undefined && { message } });
+      } else clusters.set(cluster.name, cluster);
+    }
+    entries.push(...refused.size > 0 ? rule.entries.map((e) => withoutClusters(e, refused)) : rule.entries);
+  }
+  const claims = listeners.flatMap(({ name, hostnames }) =>
+    hostnames.map(({ original }) => claimKey(gateway, name, original))
+  );
+  return { gateway, claims, entries, clusters: [...clusters.values()], rejected };
+}
+
+/** The origin of what a backend puts into proxies. */
+export function serviceOrigin({ service }: ClusterSpec): Origin {
+  return `Service/${service}`;
+}
+
+function clusterPiece(cluster: ClusterSpec): Key {
+  return `${serviceOrigin(cluster)}/port/${cluster.port}`;
+}
+
+function clusterContent({ name, protocol }: ClusterSpec): unknown {
+  return { name, protocol };
+}
+
+/** What a Service means to put into the proxies of a Gateway. It has no generation. */
+export function serviceContribution(
+  gateway: GatewayKey,
+  origin: Origin,
+  clusters: readonly ClusterSpec[],
+): Contribution {
+  return {
+    gateway,
+    origin,
+    generation: 0,
+    pieces: clusters.map((cluster): Piece => ({
+      id: clusterPiece(cluster),
+      content: clusterContent(cluster),
+      resources: [`cluster:${cluster.name}`, `endpoints:${cluster.name}`],
+    })),
+  };
+}

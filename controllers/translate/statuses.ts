@@ -1,0 +1,260 @@
+/**
+ * What the status of an object has to say.
+ *
+ * @module
+ */
+import type { Verdict } from "../ir/mod.ts";
+import type { Class } from "./classes.ts";
+import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
+import type { GatewayModel, RouteGroupKind } from "./gateways.ts";
+import type { ParentRef } from "./objects.ts";
+import type { Attachment, Parent } from "./attach.ts";
+import type { RouteKindName } from "./route_kind.ts";
+import type { ListenerState } from "./ports.ts";
+import type { Served } from "./placements.ts";
+import type { ResolvedRoute } from "./rules.ts";
+import type { Addresses } from "./world.ts";
+
+/** The desired status of one object of ours. Row key: `Kind/namespace/name`. Says nothing about times. */
+export type DesiredStatus =
+  | {
+    readonly kind: "GatewayClass";
+    readonly generation: number;
+    readonly conditions: readonly DesiredCondition[];
+  }
+  | {
+    readonly kind: "Gateway";
+    readonly generation: number;
+    readonly conditions: readonly DesiredCondition[];
+    readonly listeners: readonly DesiredListener[];
+    /** Absent while it is not known: what is there stays. */
+    readonly addresses?: Addresses["assigned"];
+  }
+  | {
+    readonly kind: RouteKindName;
+    readonly generation: number;
+    readonly parents: readonly DesiredParent[];
+  };
+
+export interface DesiredListener {
+  readonly name: string;
+  readonly supportedKinds: readonly RouteGroupKind[];
+  readonly attachedRoutes: number;
+  readonly conditions: readonly DesiredCondition[];
+}
+
+export interface DesiredParent {
+  readonly parentRef: ParentRef;
+  readonly conditions: readonly DesiredCondition[];
+}
+
+export function classStatus(model: Class): DesiredStatus {
+  return {
+    kind: "GatewayClass",
+    generation: model.generation,
+    conditions: [
+      condition("Accepted", model.refused, {
+        reason: "Accepted",
+        message: "Gateways of this class are served by Gatehouse",
+      }),
+    ],
+  };
+}
+
+/** What the status of a Gateway depends on besides its spec. */
+export interface GatewayFacts {
+  readonly listeners: readonly ListenerState[];
+  readonly addresses: Addresses | undefined;
+  readonly verdict: Verdict | undefined;
+  /** How many proxies it is expected to have; `undefined` if nobody has said. */
+  readonly proxies: number | undefined;
+  /** Number of attached routes by listener. */
+  readonly attached: (listener: string) => number;
+  /** What proxies say about a listener that they refuse; `""` while that is being found out. */
+  readonly rejected: (listener: string) => string | undefined;
+}
+
+export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): DesiredStatus {
+  const { addresses } = facts;
+  const invalid = facts.listeners.filter(({ refused }) => refused !== undefined);
+  const noneValid: Fault | undefined = invalid.length === facts.listeners.length
+    ? { reason: "ListenersNotValid", message: `No listener is valid: ${summary(invalid)}` }
+    : undefined;
+  const accepted = model.refused ?? noneValid;
+  const progress = accepted
+    ? { reason: "Invalid", message: "Not programmed, since it is not accepted" }
+    : pendingOf(model.generation, facts.verdict, facts.proxies);
+  return {
+    kind: "Gateway",
+    generation: model.generation,
+    conditions: [
+      condition(
+        "Accepted",
+        accepted,
+        invalid.length > 0
+          ? { reason: "ListenersNotValid", message: `Accepted without ${summary(invalid)}` }
+          : { reason: "Accepted", message: "Every listener is valid" },
+      ),
+      condition("Programmed", accepted ? progress : addressFault(addresses) ?? progress, {
+        reason: "Programmed",
+        message: facts.verdict?.message || "Every proxy has the current configuration",
+      }),
+    ],
+    listeners: facts.listeners.map((state) => listenerStatus(state, progress, facts)),
+    ...addresses && { addresses: addresses.assigned },
+  };
+}
+
+function summary(invalid: readonly ListenerState[]): string {
+  const names = enumerate(invalid.map(({ listener }) => `"${listener.name}"`));
+  const reasons = [...new Set(invalid.map(({ refused }) => refused?.reason ?? ""))];
+  return `listener${invalid.length === 1 ? "" : "s"} ${names} (${reasons.join(", ")})`;
+}
+
+function addressFault(addresses: Addresses | undefined): Fault | undefined {
+  const [unusable] = addresses?.unusable ?? [];
+  if (unusable) {
+    return { reason: "AddressNotUsable", message: `Address ${unusable.value}: ${unusable.message}` };
+  }
+  if (addresses === undefined || addresses.assigned.length === 0) {
+    return { reason: "AddressNotAssigned", message: "Waiting for an address" };
+  }
+  return undefined;
+}
+
+/** Why something is not programmed yet, or not any more. */
+function pendingOf(generation: number, verdict: Verdict | undefined, proxies?: number): Fault | undefined {
+  if (verdict?.state === "rejected") return { reason: "Invalid", message: verdict.message };
+  if (verdict?.state === "programmed" && verdict.generation === generation) return undefined;
+  if (proxies === 0) return { reason: "Pending", message: "Waiting for a proxy to start" };
+  return {
+    reason: "Pending",
+    message: verdict?.message || "Waiting for the proxies to take the configuration",
+  };
+}
+
+function listenerStatus(
+  { listener, refused, bound }: ListenerState,
+  progress: Fault | undefined,
+  facts: GatewayFacts,
+): DesiredListener {
+  const words = facts.rejected(listener.name);
+  const rejection = words === undefined ? undefined : words === ""
+    ? {
+      reason: "Pending",
+      message: "Held back to find out which part of the configuration the proxies refuse",
+    }
+    : { reason: "Invalid", message: words };
+  const unusable = refused && {
+    reason: listener.conflict ? refused.reason : "Invalid",
+    message: "Not programmed, since it is not accepted",
+  };
+  const shifted = bound === listener.port
+    ? ""
+    : `; port ${listener.port} may not be bound here, it is ${bound}`;
+  return {
+    name: listener.name,
+    supportedKinds: listener.kinds,
+    attachedRoutes: facts.attached(listener.name),
+    conditions: [
+      condition("Accepted", refused, { reason: "Accepted", message: `The listener is valid${shifted}` }),
+      listener.conflict ? { type: "Conflicted", status: "True", ...listener.conflict } : {
+        type: "Conflicted",
+        status: "False",
+        reason: "NoConflicts",
+        message: "No other listener is like it",
+      },
+      condition("ResolvedRefs", listener.unresolved, {
+        reason: "ResolvedRefs",
+        message: "Every reference is resolved",
+      }),
+      condition("Programmed", unusable ?? rejection ?? progress, {
+        reason: "Programmed",
+        message: "Every proxy has the current configuration",
+      }),
+    ],
+  };
+}
+
+/** What the status of a route depends on besides its attachment. */
+export interface RouteFacts {
+  readonly resolved: ResolvedRoute;
+  readonly verdict: (gateway: string) => Verdict | undefined;
+  readonly served: (gateway: string) => Served | undefined;
+}
+
+export function routeStatus({ kind, generation, parents }: Attachment, facts: RouteFacts): DesiredStatus {
+  return {
+    kind,
+    generation,
+    parents: parents.map((parent) => ({
+      parentRef: parent.ref,
+      conditions: parentConditions(parent, generation, facts),
+    })),
+  };
+}
+
+function parentConditions(
+  { gateway, refused }: Parent,
+  generation: number,
+  { resolved, verdict, served }: RouteFacts,
+): readonly DesiredCondition[] {
+  const { rules, unresolved } = resolved;
+  const here = refused ? undefined : served(gateway);
+  const progress = refused
+    ? { reason: "Invalid", message: "Not programmed, since it is not accepted" }
+    : here === undefined
+    ? { reason: "Invalid", message: "Not programmed, since no listener that it is attached to is served" }
+    : rejectionFault(here) ?? pendingOf(generation, verdict(gateway));
+  const [first] = unresolved;
+  const partial = refused ? undefined : partiallyInvalid(rules.length, droppedRules(resolved, here));
+  return [
+    condition("Accepted", refused, { reason: "Accepted", message: "The route is attached" }),
+    condition(
+      "ResolvedRefs",
+      first && { reason: first.reason, message: join(unresolved.map(({ message }) => message)) },
+      { reason: "ResolvedRefs", message: "Every reference is resolved" },
+    ),
+    condition("Programmed", progress, {
+      reason: "Programmed",
+      message: verdict(gateway)?.message || "Every proxy has the current configuration",
+    }),
+    ...partial ? [partial] : [],
+  ];
+}
+
+function rejectionFault({ rejected }: Served): Fault | undefined {
+  const messages = rejected.flatMap(({ rule, message }) =>
+    message ? [`spec.rules[${rule}]: ${message}`] : []
+  );
+  if (messages.length > 0) return { reason: "Invalid", message: join(messages) };
+  if (rejected.length === 0) return undefined;
+  return {
+    reason: "Pending",
+    message: "Held back to find out which part of the configuration the proxies refuse",
+  };
+}
+
+/** Messages by rule. */
+function droppedRules({ rules }: ResolvedRoute, served: Served | undefined): ReadonlyMap<number, string> {
+  const dropped = new Map<number, string>();
+  for (const { index, faults } of rules) {
+    if (faults.length > 0) dropped.set(index, join(faults.map(({ message }) => message)));
+  }
+  for (const { rule, message } of served?.rejected ?? []) {
+    if (message) dropped.set(rule, `spec.rules[${rule}]: ${message}`);
+  }
+  return dropped;
+}
+
+/** Set only where some rules work and others do not; its message begins as the specification demands. */
+function partiallyInvalid(rules: number, dropped: ReadonlyMap<number, string>): DesiredCondition | undefined {
+  if (dropped.size === 0 || dropped.size === rules) return undefined;
+  const names = enumerate([...dropped.keys()].sort((a, b) => a - b).map(String));
+  return {
+    type: "PartiallyInvalid",
+    status: "True",
+    reason: "UnsupportedValue",
+    message: `Dropped Rule${dropped.size > 1 ? "s" : ""} ${names}: ${join([...dropped.values()])}`,
+  };
+}

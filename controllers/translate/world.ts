@@ -1,0 +1,70 @@
+/**
+ * Everything that translation starts from: what was observed in the cluster and what the data plane reported.
+ *
+ * @module
+ */
+import type { Proxy, Rejection, Verdict } from "../ir/mod.ts";
+import type { Graph, Source } from "../runtime/graph.ts";
+import type { ObjectTypes } from "./objects.ts";
+
+/** Where a port of a Gateway really is. */
+export type PortState =
+  /** Bound; `port` differs from the listener's where that one may not be bound. */
+  | { readonly state: "bound"; readonly port: number }
+  /** Cannot be bound; `message` says why and what to do. */
+  | { readonly state: "failed"; readonly message: string };
+
+/** The addresses of one Gateway. */
+export interface Addresses {
+  /** What clients connect to, for `status.addresses`. */
+  readonly assigned: readonly { readonly type: "IPAddress" | "Hostname"; readonly value: string }[];
+  /** IP addresses that its proxies bind; empty means every address. */
+  readonly bind: readonly string[];
+  /** Only ports about which there is something to say; by number, with `/udp` appended for UDP. */
+  readonly ports?: { readonly [port: string]: PortState };
+  /** Addresses of the spec that cannot be used, with the reason and the remedy. */
+  readonly unusable?: readonly { readonly value: string; readonly message: string }[];
+}
+
+export interface World {
+  /** The observed objects by kind; rows are keyed `namespace/name`, or `name` where there are no namespaces. */
+  readonly objects: { readonly [K in keyof ObjectTypes]: Source<ObjectTypes[K]> };
+  /** Row key: `GATEWAY|ORIGIN`. */
+  readonly verdicts: Source<Verdict>;
+  /** Row key: `GATEWAY|PIECE`. */
+  readonly rejections: Source<Rejection>;
+  /** Row key: Gateway. */
+  readonly proxies: Source<readonly Proxy[]>;
+  /** Row key: Gateway. No row: nothing has been assigned yet. */
+  readonly addresses: Source<Addresses>;
+}
+
+/** The kinds that translation reads: those to watch where they are served. */
+export const kinds: readonly (keyof ObjectTypes)[] = [
+  "GatewayClass",
+  "Gateway",
+  "ListenerSet",
+  "HTTPRoute",
+  "GRPCRoute",
+  "TLSRoute",
+  "TCPRoute",
+  "UDPRoute",
+  "ReferenceGrant",
+  "BackendTLSPolicy",
+  "Namespace",
+  "Service",
+  "EndpointSlice",
+  "Secret",
+  "ConfigMap",
+];
+
+export function createWorld(graph: Graph): World {
+  const objects = Object.fromEntries(kinds.map((kind) => [kind, graph.source(kind)]));
+  return {
+    objects: objects as World["objects"],
+    verdicts: graph.source("verdicts"),
+    rejections: graph.source("rejections"),
+    proxies: graph.source("proxies"),
+    addresses: graph.source("addresses"),
+  };
+}
