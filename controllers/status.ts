@@ -1,0 +1,67 @@
+/**
+ * Writes the statuses that are due.
+ *
+ * @module
+ */
+import type { ApiObject, Kind } from "../crds/kind.ts";
+import { KubeError } from "../kube/client.ts";
+import type { Kube, PatchOperation } from "../kube/types.ts";
+import type { Controller } from "./controller.ts";
+import type { Clock } from "./runtime/clock.ts";
+import type { Key, Table } from "./runtime/graph.ts";
+
+/** A write to the status of one object. The patch tests the resource version that it was made for. */
+export interface StatusPatch {
+  readonly kind: string;
+  /** `namespace/name`, or `name`. */
+  readonly key: Key;
+  readonly patch: readonly PatchOperation[];
+}
+
+export type WriteResult = "written" | "conflict" | "gone" | "failed";
+
+export interface StatusOptions {
+  readonly due: Table<StatusPatch>;
+  readonly kube: Kube;
+  readonly kindOf: (name: string) => Kind<ApiObject>;
+  /** Puts the time of the write into conditions that have changed. */
+  readonly stamp: (patch: readonly PatchOperation[], now: Date) => readonly PatchOperation[];
+  readonly clock: Clock;
+  /** Told what came of each write. */
+  readonly counted?: (kind: string, result: WriteResult) => void;
+}
+
+/** How often a write may be answered late before it is given up, in milliseconds. */
+const timeout = 30_000;
+
+export function statusController(options: StatusOptions): Controller<StatusPatch> {
+  const { due, kube, kindOf, stamp, clock, counted } = options;
+  return {
+    name: "status",
+    due,
+    async apply({ kind, key, patch }, signal) {
+      const [name, namespace] = key.split("/").reverse() as [string, string?];
+      try {
+        await kube.patch(
+          kindOf(kind),
+          { name, ...namespace !== undefined && { namespace } },
+          stamp(patch, clock.now()),
+          { subresource: "status", signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]) },
+        );
+        counted?.(kind, "written");
+      } catch (error) {
+        const result = resultOf(error);
+        counted?.(kind, result);
+        // Its deletion is on the way to the tables, which ends the matter.
+        if (result !== "gone") throw error;
+      }
+    },
+  };
+}
+
+function resultOf(error: unknown): WriteResult {
+  if (!(error instanceof KubeError)) return "failed";
+  if (error.status === 404) return "gone";
+  // A failed `test` of the resource version is a 422 with a patch, where an update has 409.
+  return error.status === 409 || error.status === 422 ? "conflict" : "failed";
+}

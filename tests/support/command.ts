@@ -1,0 +1,121 @@
+/**
+ * Runs Gatehouse and other programs as a user does.
+ *
+ * @module
+ */
+import { TextLineStream } from "./lines.ts";
+
+export const root: string = new URL("../..", import.meta.url).pathname;
+
+/** What a program did. */
+export interface Result {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The command line that runs `gatehouse`. */
+export function gatehouse(...args: readonly string[]): readonly [string, ...string[]] {
+  return [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", `${root}main.ts`, ...args];
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string>;
+  readonly input?: string;
+  readonly cwd?: string;
+}
+
+/** Runs a program to its end. */
+export async function run(
+  [program, ...args]: readonly [string, ...string[]],
+  options: RunOptions = {},
+): Promise<Result> {
+  const child = new Deno.Command(program, {
+    args,
+    env: options.env ?? {},
+    ...options.cwd !== undefined && { cwd: options.cwd },
+    stdin: options.input === undefined ? "null" : "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  if (options.input !== undefined) {
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(options.input));
+    await writer.close();
+  }
+  const { code, stdout, stderr } = await child.output();
+  const decoder = new TextDecoder();
+  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
+}
+
+/** Runs a program to its end and expects it to succeed; gives what it printed. */
+export async function succeed(
+  command: readonly [string, ...string[]],
+  options: RunOptions = {},
+): Promise<string> {
+  const { code, out, err } = await run(command, options);
+  if (code !== 0) throw new Error(`${command.join(" ")}: exit status ${code}\n${out}\n${err}`);
+  return out;
+}
+
+/** A program that runs until it is told to stop, with the lines that it has printed. */
+export class Running implements AsyncDisposable {
+  readonly lines: string[] = [];
+  readonly errors: string[] = [];
+  readonly #child: Deno.ChildProcess;
+  readonly #reading: Promise<unknown>;
+  #wake = Promise.withResolvers<void>();
+  #ended = false;
+
+  constructor([program, ...args]: readonly [string, ...string[]], env: Record<string, string> = {}) {
+    this.#child = new Deno.Command(program, { args, env, stdin: "null", stdout: "piped", stderr: "piped" })
+      .spawn();
+    this.#reading = Promise.all([
+      this.#read(this.#child.stdout, this.lines),
+      this.#read(this.#child.stderr, this.errors),
+    ]).finally(() => {
+      this.#ended = true;
+      this.#wake.resolve();
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Resolves with the first line of standard output that matches. Rejects once the program has ended without it. */
+  async line(pattern: RegExp): Promise<RegExpMatchArray> {
+    for (let at = 0;;) {
+      for (; at < this.lines.length; at++) {
+        const match = this.lines[at]!.match(pattern);
+        if (match) return match;
+      }
+      if (this.#ended) throw new Error(`No line like ${pattern} in:\n${this.#all()}`);
+      await this.#wake.promise;
+    }
+  }
+
+  /** Sends a signal and resolves with the exit status. */
+  async stop(signal: Deno.Signal = "SIGINT"): Promise<number> {
+    if (!this.#ended) this.#child.kill(signal);
+    const { code } = await this.#child.status;
+    await this.#reading;
+    return code;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop("SIGTERM");
+  }
+
+  #all(): string {
+    return [...this.lines, ...this.errors].join("\n");
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>, lines: string[]): Promise<void> {
+    for await (const line of stream.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())) {
+      lines.push(line);
+      this.#wake.resolve();
+      this.#wake = Promise.withResolvers();
+    }
+  }
+}
