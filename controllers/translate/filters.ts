@@ -102,13 +102,13 @@ function readHeaders(
   });
   if (config.validate) {
     const fields = [
-      ...set.map(({ name, value }, i) => ({ field: `${where}.set[${i}]`, name, value })),
-      ...add.map(({ name, value }, i) => ({ field: `${where}.add[${i}]`, name, value })),
-      ...remove.map((name, i) => ({ field: `${where}.remove[${i}]`, name, value: "" })),
+      ...set.map(({ name, value }, i) => ({ change: "set" as const, i, name, value })),
+      ...add.map(({ name, value }, i) => ({ change: "add" as const, i, name, value })),
+      ...remove.map((name, i) => ({ change: "remove" as const, i, name, value: "" })),
     ];
-    for (const { field, name, value } of fields) {
-      const problem = headerFault(name, value);
-      if (problem) return { reason: "UnsupportedValue", message: `${field}: ${problem}` };
+    for (const { change, i, name, value } of fields) {
+      const problem = headerFault(change, name, value);
+      if (problem) return { reason: "UnsupportedValue", message: `${where}.${change}[${i}]: ${problem}` };
     }
   }
   return { set: set.map(lower), add: add.map(lower), remove: remove.map((name) => name.toLowerCase()) };

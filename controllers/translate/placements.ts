@@ -82,8 +82,12 @@ function rulePiece(origin: Origin, rule: number): Key {
   return `${origin}/rule/${rule}`;
 }
 
+/** Where the rule's routes go, and the routes: all that proxies are told because of a rule. */
 function ruleContent({ listeners }: Placement, { entries }: ResolvedRule): unknown {
-  return { listeners, routes: entries.map(({ route }) => route) };
+  const hosts = listeners.flatMap(({ portKey, bound, hostnames }) =>
+    hostnames.map(({ effective }) => ({ routes: portKey, port: bound, hostname: effective }))
+  );
+  return { hosts, routes: entries.map(({ route }) => route) };
 }
 
 /** What remains of the route once rejections are heeded. `rejections` are those of a given origin. */

@@ -134,3 +134,21 @@ export function irListener(key: Key, port: Port): IrListener {
     routes: key,
   };
 }
+
+/** One port of a Gateway; `undefined` if none of its listeners is served. */
+export function portOf(
+  portKey: Key,
+  state: GatewayState,
+  served: readonly ListenerState[],
+): Port | undefined {
+  const own = served.filter((listener) => listener.portKey === portKey);
+  const [first] = own;
+  if (first === undefined) return undefined;
+  return {
+    gateway: state.gateway,
+    bind: state.bind,
+    bound: first.bound,
+    protocol: first.listener.protocol,
+    listeners: new Map(own.map(({ listener }) => [listener.hostname, listener.name])),
+  };
+}

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Verdict } from "../ir/mod.ts";
+import type { Rejection, Verdict } from "../ir/mod.ts";
 import type { Class } from "./classes.ts";
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
 import type { GatewayModel, RouteGroupKind } from "./gateways.ts";
@@ -48,6 +48,14 @@ export interface DesiredParent {
   readonly conditions: readonly DesiredCondition[];
 }
 
+const notAccepted = "Not programmed, since it is not accepted";
+
+/** The state of what is not at fault, perhaps: it is only held back for a moment. */
+const heldBack: Fault = {
+  reason: "Pending",
+  message: "Held back to find out which part of the configuration the proxies refuse",
+};
+
 export function classStatus(model: Class): DesiredStatus {
   return {
     kind: "GatewayClass",
@@ -70,8 +78,8 @@ export interface GatewayFacts {
   readonly proxies: number | undefined;
   /** Number of attached routes by listener. */
   readonly attached: (listener: string) => number;
-  /** What proxies say about a listener that they refuse; `""` while that is being found out. */
-  readonly rejected: (listener: string) => string | undefined;
+  /** The rejection that applies to a listener. */
+  readonly rejection: (listener: ListenerState) => Rejection | undefined;
 }
 
 export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): DesiredStatus {
@@ -82,7 +90,7 @@ export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): Desired
     : undefined;
   const accepted = model.refused ?? noneValid;
   const progress = accepted
-    ? { reason: "Invalid", message: "Not programmed, since it is not accepted" }
+    ? { reason: "Invalid", message: notAccepted }
     : pendingOf(model.generation, facts.verdict, facts.proxies);
   return {
     kind: "Gateway",
@@ -134,21 +142,15 @@ function pendingOf(generation: number, verdict: Verdict | undefined, proxies?: n
 }
 
 function listenerStatus(
-  { listener, refused, bound }: ListenerState,
+  state: ListenerState,
   progress: Fault | undefined,
   facts: GatewayFacts,
 ): DesiredListener {
-  const words = facts.rejected(listener.name);
-  const rejection = words === undefined ? undefined : words === ""
-    ? {
-      reason: "Pending",
-      message: "Held back to find out which part of the configuration the proxies refuse",
-    }
-    : { reason: "Invalid", message: words };
-  const unusable = refused && {
-    reason: listener.conflict ? refused.reason : "Invalid",
-    message: "Not programmed, since it is not accepted",
-  };
+  const { listener, refused, bound } = state;
+  const rejection = facts.rejection(state);
+  const unusable: Fault | undefined = refused
+    ? { reason: listener.conflict ? refused.reason : "Invalid", message: notAccepted }
+    : rejection && (rejection.message ? { reason: "Invalid", message: rejection.message } : heldBack);
   const shifted = bound === listener.port
     ? ""
     : `; port ${listener.port} may not be bound here, it is ${bound}`;
@@ -168,7 +170,7 @@ function listenerStatus(
         reason: "ResolvedRefs",
         message: "Every reference is resolved",
       }),
-      condition("Programmed", unusable ?? rejection ?? progress, {
+      condition("Programmed", unusable ?? progress, {
         reason: "Programmed",
         message: "Every proxy has the current configuration",
       }),
@@ -202,7 +204,7 @@ function parentConditions(
   const { rules, unresolved } = resolved;
   const here = refused ? undefined : served(gateway);
   const progress = refused
-    ? { reason: "Invalid", message: "Not programmed, since it is not accepted" }
+    ? { reason: "Invalid", message: notAccepted }
     : here === undefined
     ? { reason: "Invalid", message: "Not programmed, since no listener that it is attached to is served" }
     : rejectionFault(here) ?? pendingOf(generation, verdict(gateway));
@@ -228,11 +230,7 @@ function rejectionFault({ rejected }: Served): Fault | undefined {
     message ? [`spec.rules[${rule}]: ${message}`] : []
   );
   if (messages.length > 0) return { reason: "Invalid", message: join(messages) };
-  if (rejected.length === 0) return undefined;
-  return {
-    reason: "Pending",
-    message: "Held back to find out which part of the configuration the proxies refuse",
-  };
+  return rejected.length > 0 ? heldBack : undefined;
 }
 
 /** Messages by rule. */

@@ -24,11 +24,15 @@ const token = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/;
 // deno-lint-ignore no-control-regex -- control characters are what is looked for
 const fieldValue = /^[^\x00-\x08\x0a-\x1f\x7f]*$/;
 
-/** Why a header cannot be set, added or removed; `undefined` if it can. */
-export function headerFault(name: string, value: string): string | undefined {
+/** Why a header cannot be set to a value, added or removed; `undefined` if it can. */
+export function headerFault(
+  change: "set" | "add" | "remove",
+  name: string,
+  value: string,
+): string | undefined {
   if (!token.test(name)) return `"${name}" is not a header name, use letters, digits and hyphens`;
-  if (name.toLowerCase() === "host") {
-    return `header "${name}" decides about routing and cannot be changed here, use a URLRewrite filter`;
+  if (name.toLowerCase() === "host" && change !== "set") {
+    return `there is always just one header "${name}", it can only be set`;
   }
   if (!fieldValue.test(value)) return `the value of header "${name}" holds control characters, remove them`;
   return undefined;

@@ -6,11 +6,11 @@
  *
  * @module
  */
-import type { Route, VirtualHost } from "../ir/mod.ts";
-import type { Group, Key } from "../runtime/graph.ts";
+import type { GatewayKey, Ir, Route, VirtualHost } from "../ir/mod.ts";
+import type { Graph, Group, Key, Read, Table } from "../runtime/graph.ts";
 import { covering } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
-import type { Placement, Served } from "./placements.ts";
+import { claimKey, type Placement, type Served } from "./placements.ts";
 import { type GatewayState, type ListenerState, ownerOf, type Port } from "./ports.ts";
 import { entryAt } from "./rules.ts";
 
@@ -74,20 +74,49 @@ export function virtualHost(
   return { routes: portKey, hostname, entries: routes };
 }
 
-/** The port of a Gateway, from the one Gateway that has it. */
-export function portOf(
-  portKey: Key,
-  state: GatewayState,
-  served: readonly ListenerState[],
-): Port | undefined {
-  const own = served.filter((listener) => listener.portKey === portKey);
-  const [first] = own;
-  if (first === undefined) return undefined;
-  return {
-    gateway: state.gateway,
-    bind: state.bind,
-    bound: first.bound,
-    protocol: first.listener.protocol,
-    listeners: new Map(own.map(({ listener }) => [listener.hostname, listener.name])),
-  };
+export interface VirtualHostTables {
+  readonly states: Table<GatewayState>;
+  /** The listeners of a Gateway that are served. */
+  readonly servedOf: (gateway: GatewayKey, state: GatewayState, read: Read) => readonly ListenerState[];
+  readonly ports: Table<Port>;
+  readonly placements: Table<Placement>;
+  readonly served: Table<Served>;
+}
+
+/** Derives virtual hosts and the route tables that list them. */
+export function deriveVirtualHosts(
+  graph: Graph,
+  { states, servedOf, ports, placements, served }: VirtualHostTables,
+): Pick<Ir, "virtualHosts" | "routeTables"> {
+  const hosts = graph.union<Hosts>("hosts", [
+    [
+      "listeners ",
+      graph.derive(
+        "hosts of listeners",
+        states,
+        (state, read, gateway) => hostsOfListeners(servedOf(gateway, state, read)),
+      ),
+    ],
+    ["routes ", graph.derive("hosts of routes", placements, hostsOfPlacement)],
+  ]);
+  const byHost = graph.index("hosts by name", hosts, ({ keys }) => keys);
+  const claims = graph.index("routes by claim", served, ({ claims }) => claims);
+  const virtualHosts = graph.derive("ir.virtualHosts", byHost, (_, read, key) => {
+    const port = read(ports, splitHostKey(key)[0]);
+    return port &&
+      virtualHost(
+        key,
+        port,
+        (listener, original) => read(claims, claimKey(port.gateway, listener, original)),
+      );
+  });
+  // What a table lists are names, which stay while what they stand for changes.
+  const names = graph.derive("virtual hosts' names", virtualHosts, ({ routes }) => ({ routes }));
+  const byPort = graph.index("virtual hosts by port", names, ({ routes }) => [routes]);
+  const routeTables = graph.derive("ir.routeTables", ports, ({ gateway }, read, name) => ({
+    gateway,
+    name,
+    virtualHosts: [...read(byPort, name)?.keys() ?? []],
+  }));
+  return { virtualHosts, routeTables };
 }
