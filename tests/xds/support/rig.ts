@@ -1,0 +1,221 @@
+/**
+ * The xDS server as it is run, with a model made by hand at one end and real Envoys at the other.
+ *
+ * @module
+ */
+import { systemClock } from "../../../controllers/runtime/clock.ts";
+import { Graph } from "../../../controllers/runtime/graph.ts";
+import { silentLog } from "../../../controllers/runtime/log.ts";
+import { createAuthority, issue, type KeyPair } from "../../../controllers/runtime/pki.ts";
+import { bootstrap, type BootstrapOptions, sdsFiles } from "../../../xds/bootstrap.ts";
+import { deriveXds } from "../../../xds/build/mod.ts";
+import { XdsCache } from "../../../xds/cache.ts";
+import { startXdsServer, type XdsServer } from "../../../xds/grpc/server.ts";
+import type { ProxyEvent } from "../../../xds/types.ts";
+import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
+import { GatewayModel, type IrSources, irSources } from "./ir.ts";
+
+const serverName = "xds.gatehouse.test";
+
+interface Waiter {
+  readonly holds: () => boolean;
+  readonly resolve: () => void;
+}
+
+export class Rig implements AsyncDisposable {
+  readonly graph = new Graph({ freeze: false });
+  readonly ir: IrSources = irSources(this.graph);
+  readonly model = new GatewayModel(this.ir);
+  readonly resources = deriveXds(this.graph, this.ir, { reusePort: false });
+  readonly cache = new XdsCache();
+  readonly events: ProxyEvent[] = [];
+  /** Bytes and numbers of responses so far. */
+  readonly pushed = { responses: 0, bytes: 0 };
+  readonly #stack = new AsyncDisposableStack();
+  readonly #waiters = new Set<Waiter>();
+  #authority!: KeyPair;
+  #server!: XdsServer;
+
+  static async start(): Promise<Rig> {
+    const rig = new Rig();
+    const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+    rig.#authority = await createAuthority({ commonName: "test authority", ...validity });
+    await rig.listen(0);
+    return rig;
+  }
+
+  get port(): number {
+    return this.#server.port;
+  }
+
+  async listen(port: number): Promise<void> {
+    const leaf = await this.issue("server", { dnsNames: [serverName], usages: ["server"] });
+    this.#server = await startXdsServer({
+      cache: this.cache,
+      tls: { ...leaf, clientAuthority: this.#authority.certificate },
+      authenticate: ({ certificate }) =>
+        certificate && certificate.uris.map((uri) => uri.replace("gatehouse:", "")),
+      hostname: "127.0.0.1",
+      port,
+      clock: systemClock,
+      log: silentLog,
+      onEvent: (event) => {
+        this.events.push(event);
+        this.#check();
+      },
+      metrics: {
+        pushed: (_type, _resources, _removed, bytes) => {
+          this.pushed.responses++;
+          this.pushed.bytes += bytes;
+        },
+      },
+    });
+    const server = this.#server;
+    this.#stack.defer(() => server[Symbol.asyncDispose]());
+  }
+
+  /** Stops the server and starts another on the same port. */
+  async restartServer(): Promise<void> {
+    const { port } = this;
+    await this.#server[Symbol.asyncDispose]();
+    await this.listen(port);
+  }
+
+  issue(
+    commonName: string,
+    leaf: {
+      readonly dnsNames?: readonly string[];
+      readonly uris?: readonly string[];
+      readonly usages: readonly ("server" | "client")[];
+    },
+  ): Promise<KeyPair> {
+    const now = Date.now();
+    return issue(this.#authority, {
+      commonName,
+      notBefore: new Date(now - 60_000),
+      notAfter: new Date(now + 3_600_000),
+      ...leaf,
+    });
+  }
+
+  /** Brings the resources up to date and tells the streams. */
+  settle(): void {
+    this.graph.settle();
+    this.cache.update(this.resources);
+  }
+
+  /** Resolves once `holds`, which is looked at after each event; rejects after 20 seconds. */
+  async until(what: string, holds: () => boolean): Promise<void> {
+    if (holds()) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { holds, resolve };
+    this.#waiters.add(waiter);
+    const timer = setTimeout(() => {
+      const last = this.events.slice(-10).map((event) => JSON.stringify(event)).join("\n");
+      reject(new Error(`Not within 20 seconds: ${what}. Last events:\n${last}`));
+    }, 20_000);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiters.delete(waiter);
+    }
+  }
+
+  /** Resolves once a proxy has acknowledged the current versions of everything that its Gateway has. */
+  async synced(proxy = "proxy", gateway = "default/gw"): Promise<void> {
+    await this.until(`${proxy} is in sync`, () => {
+      const held = new Map<string, string | undefined>();
+      for (const event of this.events) {
+        if (event.type === "acked" && event.proxy === proxy) held.set(event.id, event.version);
+      }
+      const wanted = this.cache.resources(gateway);
+      return [...wanted].every(([id, { version }]) => held.get(id) === version) &&
+        [...held].every(([id, version]) =>
+          version === undefined || wanted.has(id as never) || !/^(cluster|listener)/.test(id)
+        );
+    });
+  }
+
+  /** Starts an Envoy and resolves once it has connected. */
+  async envoy(proxy = "proxy", gateway = "default/gw", more: Partial<BootstrapOptions> = {}): Promise<Envoy> {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-xds-" });
+    this.#stack.defer(() => Deno.remove(folder, { recursive: true }));
+    const leaf = await this.issue(proxy, { uris: [`gatehouse:${gateway}`], usages: ["client"] });
+    await Deno.writeTextFile(`${folder}/tls.crt`, leaf.certificate);
+    await Deno.writeTextFile(`${folder}/tls.key`, leaf.key);
+    await Deno.writeTextFile(`${folder}/ca.crt`, this.#authority.certificate);
+    const options: BootstrapOptions = {
+      proxy,
+      gateway,
+      xds: { host: "127.0.0.1", port: this.port, serverName },
+      sdsDirectory: folder,
+      adminSocket: `${folder}/admin.sock`,
+      ...more,
+    };
+    for (const [name, content] of Object.entries(sdsFiles(folder, options))) {
+      await Deno.writeTextFile(`${folder}/${name}`, content);
+    }
+    await Deno.writeTextFile(`${folder}/envoy.json`, JSON.stringify(bootstrap(options)));
+    const envoy = new Envoy(await envoyForTests(), folder);
+    this.#stack.use(envoy);
+    await this.until(
+      `${proxy} connects`,
+      () => this.events.some((event) => event.type === "connected" && event.proxy === proxy),
+    ).catch(async (cause) => {
+      throw new Error(`Envoy does not connect:\n${await envoy.log()}`, { cause });
+    });
+    return envoy;
+  }
+
+  #check(): void {
+    for (const waiter of this.#waiters) if (waiter.holds()) waiter.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+}
+
+export class Envoy implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #folder: string;
+
+  constructor(path: string, folder: string) {
+    this.#folder = folder;
+    this.#child = new Deno.Command(path, {
+      args: [
+        ...["--config-path", `${folder}/envoy.json`],
+        ...["--disable-hot-restart", "--concurrency", "1", "--drain-time-s", "1"],
+        ...["--log-level", Deno.env.get("ENVOY_LOG_LEVEL") ?? "warning", "--log-path", `${folder}/envoy.log`],
+        ...["--reject-unknown-dynamic-fields"],
+      ],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+  }
+
+  /** What Envoy wrote. */
+  log(): Promise<string> {
+    return Deno.readTextFile(`${this.#folder}/envoy.log`);
+  }
+
+  /** Asks the admin interface. */
+  async admin(path: string): Promise<string> {
+    using client = Deno.createHttpClient({
+      proxy: { transport: "unix", path: `${this.#folder}/admin.sock` },
+    });
+    const response = await fetch(`http://admin${path}`, { client });
+    return await response.text();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#child.kill("SIGTERM");
+    } catch {
+      // It has ended already.
+    }
+    await this.#child.status;
+  }
+}
