@@ -101,3 +101,18 @@ export async function issue(authority: KeyPair, leaf: Leaf): Promise<KeyPair> {
   });
   return pem(certificate, keys);
 }
+
+/** From when until when a certificate is good. Throws if the text is not a certificate. */
+export function validityOf(certificate: string): Validity {
+  try {
+    const { notBefore, notAfter } = new x509.X509Certificate(certificate);
+    return { notBefore, notAfter };
+  } catch (cause) {
+    throw new Error("Cannot read the certificate: it is not PEM of X.509", { cause });
+  }
+}
+
+/** When to replace a certificate: after two thirds of its life, so that there is time left for what may go wrong. */
+export function renewalTime({ notBefore, notAfter }: Validity): Date {
+  return new Date(notBefore.getTime() + (notAfter.getTime() - notBefore.getTime()) * 2 / 3);
+}

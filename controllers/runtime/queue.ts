@@ -179,7 +179,7 @@ export class Queue implements Disposable {
       } else {
         const after = this.#nextDelay(key);
         next = { priority, after };
-        this.#log.warn(`Work on ${this.name} failed, to be retried`, { key, retryInMs: after, error });
+        this.#log.warn(`Work on ${this.name} failed, to be retried`, { item: key, retryInMs: after, error });
       }
     }
     const meanwhile = this.#running.get(key);
