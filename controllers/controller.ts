@@ -36,7 +36,7 @@ export function worker<D>(
   return async (key, signal) => {
     const due = controller.due.get(key);
     if (due === undefined) return;
-    log.debug(`Applying ${controller.name}`, { key });
+    log.debug(`Applying ${controller.name}`, { item: key });
     await controller.apply(due, signal);
   };
 }
