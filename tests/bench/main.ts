@@ -1,0 +1,60 @@
+/**
+ * Runs the benchmarks: a table for people, `build/bench.json` for machines.
+ *
+ * @module
+ */
+// deno-lint-ignore-file no-console -- a script that talks to people
+import { type Bench, type Figure, quantile, type Report } from "./bench.ts";
+
+const folder = new URL("./", import.meta.url);
+
+async function benches(words: readonly string[]): Promise<readonly Bench[]> {
+  const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+  const found: Bench[] = [];
+  for (const file of files.filter((name) => name.endsWith("_bench.ts"))) {
+    const module: { readonly default: Bench } = await import(new URL(file, folder).href);
+    found.push(module.default);
+  }
+  return found.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+}
+
+function number(value: number): string {
+  return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 3);
+}
+
+function print(figures: readonly Figure[]): void {
+  const header = ["bench", "figure", "n", "p50", "p99", "max", "unit"];
+  const rows = [
+    header,
+    ...figures.map(({ bench, name, count, unit, p50, p99, max }) =>
+      count === 1
+        ? [bench, name, "1", number(p50), "", "", unit]
+        : [bench, name, `${count}`, number(p50), number(p99), number(max), unit]
+    ),
+  ];
+  const widths = header.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
+  for (const row of rows) {
+    console.log(
+      row.map((cell, i) => i >= 2 && i <= 5 ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!)).join("  "),
+    );
+  }
+}
+
+const figures: Figure[] = [];
+for (const bench of await benches(Deno.args)) {
+  console.error(`running ${bench.name}`);
+  const report: Report = {
+    samples(name, unit, values) {
+      const [p50, p99, max] = [quantile(values, 0.5), quantile(values, 0.99), Math.max(...values)];
+      figures.push({ bench: bench.name, name, count: values.length, unit, p50, p99, max });
+    },
+    value: (name, unit, value) =>
+      void figures.push({ bench: bench.name, name, count: 1, unit, p50: value, p99: value, max: value }),
+  };
+  await bench.run(report);
+}
+print(figures);
+const { os, arch } = Deno.build;
+const machine = { os, arch, cores: navigator.hardwareConcurrency, deno: Deno.version.deno };
+await Deno.mkdir("build", { recursive: true });
+await Deno.writeTextFile("build/bench.json", JSON.stringify({ machine, figures }, undefined, 2) + "\n");
