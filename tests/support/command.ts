@@ -14,8 +14,10 @@ export interface Result {
   readonly err: string;
 }
 
-/** The command line that runs `gatehouse`. */
+/** The command line that runs `gatehouse`: this tree, or what `$GATEHOUSE` names, such as a bundle or an executable. */
 export function gatehouse(...args: readonly string[]): readonly [string, ...string[]] {
+  const [program, ...first] = Deno.env.get("GATEHOUSE")?.split(" ") ?? [];
+  if (program) return [program, ...first, ...args];
   return [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", `${root}main.ts`, ...args];
 }
 
