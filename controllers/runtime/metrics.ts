@@ -50,7 +50,8 @@ const reconcile = [
 const queue = Array.from({ length: 12 }, (_, i) => 10 ** (i - 8));
 const request = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
-const definitions = {
+/** Every metric, by the name of its handle. `deno task generate` makes docs/metrics.md from it. */
+export const definitions = {
   // controller-runtime
   reconciles: counter("controller_runtime_reconcile_total", "Reconciliations by result", [
     "controller",
