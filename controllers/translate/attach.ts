@@ -33,7 +33,10 @@ export interface Parent {
   readonly gateway: GatewayKey;
   /** Why it is not Accepted. */
   readonly refused?: Fault;
-  /** Empty if it is not accepted. */
+  /**
+   * The listeners that take it. Where a route is refused only because none of its rules can be programmed it is attached
+   * all the same, to answer 500: its requests must not fall to whoever comes next.
+   */
   readonly listeners: readonly AttachedListener[];
 }
 
@@ -57,6 +60,7 @@ export function attach(
   read: Read,
   tables: AttachTables,
 ): Attachment | undefined {
+  const invalid = invalidity(resolved);
   const parents: Parent[] = [];
   for (const ref of distinct(route)) {
     const { group = gatewayGroup, kind = "Gateway", namespace = route.namespace, name } = ref;
@@ -64,11 +68,9 @@ export function attach(
     const gateway = `${namespace}/${name}`;
     const model = read(tables.gateways, gateway);
     if (model === undefined || model.terminating) continue;
-    const listeners = attachTo(route, ref, namespace, model, read, tables);
-    const invalid = "reason" in listeners ? undefined : invalidity(resolved);
-    if ("reason" in listeners) parents.push({ ref, gateway, refused: listeners, listeners: [] });
-    else if (invalid) parents.push({ ref, gateway, refused: invalid, listeners: [] });
-    else parents.push({ ref, gateway, listeners });
+    const attached = attachTo(route, ref, namespace, model, read, tables);
+    if ("reason" in attached) parents.push({ ref, gateway, refused: attached, listeners: [] });
+    else parents.push({ ref, gateway, ...invalid && { refused: invalid }, listeners: attached });
   }
   if (parents.length === 0) return undefined;
   return { kind: route.kind, key: route.key, generation: route.generation, uid: route.uid, parents };
@@ -76,7 +78,12 @@ export function attach(
 
 /** The parentRefs without repetitions. */
 function distinct({ parentRefs, namespace }: RouteModel): readonly ParentRef[] {
-  return [...new Map(parentRefs.map((ref) => [parentId(ref, namespace), ref])).values()];
+  const byId = new Map<string, ParentRef>();
+  for (const ref of parentRefs) {
+    const id = parentId(ref, namespace);
+    if (!byId.has(id)) byId.set(id, ref);
+  }
+  return [...byId.values()];
 }
 
 /** Tells parentRefs apart: two with the same id mean the same, however much of it they leave to defaults. */

@@ -10,7 +10,7 @@ import type { Graph, Table } from "../runtime/graph.ts";
 import { clustersByGateway } from "./clusters.ts";
 import { split, within } from "./keys.ts";
 import { contributionOf, type Placement, serviceContribution, serviceOrigin } from "./placements.ts";
-import { type GatewayState, listenerContent, listenerPiece } from "./ports.ts";
+import { type GatewayState, listenerContent, listenerPiece, meantListeners } from "./ports.ts";
 import type { ResolvedRoute } from "./rules.ts";
 
 export interface ContributionTables {
@@ -58,12 +58,12 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
 }
 
 function gatewayContribution(state: GatewayState): Contribution {
-  const { gateway, generation, listeners } = state;
+  const { gateway, generation } = state;
   return {
     gateway,
     origin: `Gateway/${gateway}`,
     generation,
-    pieces: listeners.filter(({ refused }) => !refused).map((listener) => ({
+    pieces: meantListeners(state).map((listener) => ({
       id: listenerPiece(gateway, listener.listener.name),
       content: listenerContent(state, listener),
       resources: [`listener:${listener.portKey}`, `routes:${listener.portKey}`],

@@ -45,6 +45,7 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
           resolved: rules,
           verdict: (gateway) => read(world.verdicts, within(gateway, origin)),
           served: (gateway) => read(served, within(gateway, origin)),
+          proxies: (gateway) => read(world.proxies, gateway)?.length,
         });
       });
       return [prefix, own] as const;
@@ -55,7 +56,8 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
 function deriveGatewayStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
   const { gateways, states, attachments, rejections } = tables;
   const byListener = graph.index("attachments by listener", attachments, ({ parents }) => {
-    const listeners = parents.flatMap(({ gateway, listeners }) =>
+    const accepted = parents.filter(({ refused }) => refused === undefined);
+    const listeners = accepted.flatMap(({ gateway, listeners }) =>
       listeners.map(({ name }) => `${gateway}/${name}`)
     );
     return [...new Set(listeners)];

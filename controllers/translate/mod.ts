@@ -111,8 +111,8 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
 
   // What each route means to put into each Gateway, and what is served of it.
   const byGateway = graph.index("attachments by gateway", attachments, (attachment) => {
-    const accepted = attachment.parents.filter(({ refused }) => refused === undefined);
-    const names = new Set(accepted.map(({ gateway }) => gateway));
+    const taken = attachment.parents.filter(({ listeners }) => listeners.length > 0);
+    const names = new Set(taken.map(({ gateway }) => gateway));
     return [...names].map((gateway) => within(gateway, originOf(attachment)));
   });
   const placements = graph.derive("placements", byGateway, (group, read, key) => {

@@ -6,6 +6,7 @@
 import type { Contribution, GatewayKey, Origin, Piece, Rejection, ResourceId } from "../ir/mod.ts";
 import { equal } from "../runtime/equal.ts";
 import type { Group, Key } from "../runtime/graph.ts";
+import { within } from "./keys.ts";
 import type { AttachedHostname, Attachment } from "./attach.ts";
 import type { ClusterSpec } from "./backends.ts";
 import type { Entry } from "./matches.ts";
@@ -34,8 +35,16 @@ export interface Served {
   readonly claims: readonly Key[];
   readonly entries: readonly Entry[];
   readonly clusters: readonly ClusterSpec[];
-  /** The rules that proxies refuse, with their words, or without for as long as it is being found out. */
-  readonly rejected: readonly { readonly rule: number; readonly message?: string }[];
+  readonly rejected: readonly RejectedPart[];
+}
+
+/** What proxies refuse of a route: a whole rule, or just one backend of it. */
+export interface RejectedPart {
+  readonly rule: number;
+  /** `namespace/name` of the Service, if it is the backend that they refuse. */
+  readonly backend?: string;
+  /** Their words; absent for as long as it is being found out which of several is at fault. */
+  readonly message?: string;
 }
 
 /** The routes that may answer for a hostname on a listener, by the hostname as the routes have it. */
@@ -97,27 +106,27 @@ export function serve(
   rejections: (origin: Origin) => Group<Rejection> | undefined,
 ): Served {
   const { gateway, origin, listeners } = placement;
-  const own = rejections(origin);
   const entries: Entry[] = [];
   const clusters = new Map<string, ClusterSpec>();
-  const rejected: { rule: number; message?: string }[] = [];
+  const rejected: RejectedPart[] = [];
+  const rejectionOf = (owner: Origin, piece: Key, content: () => unknown): Rejection | undefined => {
+    const rejection = rejections(owner)?.get(within(gateway, piece));
+    return rejection && equal(rejection.content, content()) ? rejection : undefined;
+  };
   for (const rule of rules) {
-    const rejection = own?.get(`${gateway}|${rulePiece(origin, rule.index)}`);
-    if (rejection && equal(rejection.content, ruleContent(placement, rule))) {
-      rejected.push({
-        rule: rule.index,
-        ...rejection.message !== undefined && { message: rejection.message },
-      });
-      for (const entry of rule.entries) entries.push(...[safeStandIn(entry)].filter((e) => e !== undefined));
+    const rejection = rejectionOf(origin, rulePiece(origin, rule.index), () => ruleContent(placement, rule));
+    if (rejection) {
+      rejected.push(part({ rule: rule.index }, rejection));
+      entries.push(...rule.entries.flatMap((entry) => safeStandIn(entry) ?? []));
       continue;
     }
     const refused = new Set<string>();
     for (const cluster of rule.clusters) {
-      const rejection = rejections(serviceOrigin(cluster))?.get(`${gateway}|${clusterPiece(cluster)}`);
-      if (rejection && equal(rejection.content, clusterContent(cluster))) {
+      const owner = serviceOrigin(cluster);
+      const rejection = rejectionOf(owner, clusterPiece(cluster), () => clusterContent(cluster));
+      if (rejection) {
         refused.add(cluster.name);
-        const message = rejection.message && `backend "${cluster.service}": ${rejection.message}`;
-        rejected.push({ rule: rule.index, ...message !== undefined && { message } });
+        rejected.push(part({ rule: rule.index, backend: cluster.service }, rejection));
       } else clusters.set(cluster.name, cluster);
     }
     entries.push(...refused.size > 0 ? rule.entries.map((e) => withoutClusters(e, refused)) : rule.entries);
@@ -126,6 +135,10 @@ export function serve(
     hostnames.map(({ original }) => claimKey(gateway, name, original))
   );
   return { gateway, claims, entries, clusters: [...clusters.values()], rejected };
+}
+
+function part(where: Omit<RejectedPart, "message">, { message }: Rejection): RejectedPart {
+  return { ...where, ...message !== undefined && { message } };
 }
 
 /** The origin of what a backend puts into proxies. */

@@ -28,6 +28,8 @@ export interface GatewayState {
   readonly gateway: GatewayKey;
   readonly uid: string;
   readonly generation: number;
+  /** Why the whole of it is not Accepted: none of its listeners is served. */
+  readonly refused?: Fault;
   readonly bind: readonly string[];
   readonly listeners: readonly ListenerState[];
 }
@@ -52,7 +54,7 @@ export function stateOfGateway(
   const states = model.listeners.map((listener): ListenerState => {
     const suffix = protocols[listener.protocol]?.transport === "udp" ? "/udp" : "";
     const port = addresses?.ports?.[`${listener.port}${suffix}`];
-    const refused = model.refused ?? listener.refused ??
+    const refused = listener.refused ??
       (port?.state === "failed" ? { reason: "PortUnavailable", message: port.message } : undefined);
     return {
       listener,
@@ -65,6 +67,7 @@ export function stateOfGateway(
     gateway,
     uid: model.uid,
     generation: model.generation,
+    ...model.refused && { refused: model.refused },
     bind: addresses?.bind ?? [],
     listeners: states.map((state) => withoutCollision(state, states)),
   };
@@ -94,14 +97,17 @@ export function listenerPiece(gateway: GatewayKey, listener: string): Key {
   return `Gateway/${gateway}/listener/${listener}`;
 }
 
-/** The state with only those listeners that are served: accepted, and not rejected by the proxies. */
+/** The listeners that are meant to be served: those that are accepted, of a Gateway that is. */
+export function meantListeners(state: GatewayState): readonly ListenerState[] {
+  return state.refused ? [] : state.listeners.filter(({ refused }) => refused === undefined);
+}
+
+/** The listeners that are served: what is meant, without what the proxies refuse. */
 export function servedListeners(
   state: GatewayState,
   rejections: Group<Rejection> | undefined,
 ): readonly ListenerState[] {
-  return state.listeners.filter((listener) =>
-    listener.refused === undefined && rejectionOf(state, listener, rejections) === undefined
-  );
+  return meantListeners(state).filter((listener) => !rejectionOf(state, listener, rejections));
 }
 
 /** The rejection that applies to a listener. */

@@ -85,32 +85,38 @@ export interface GatewayFacts {
 export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): DesiredStatus {
   const { addresses } = facts;
   const invalid = facts.listeners.filter(({ refused }) => refused !== undefined);
-  const noneValid: Fault | undefined = invalid.length === facts.listeners.length
-    ? { reason: "ListenersNotValid", message: `No listener is valid: ${summary(invalid)}` }
-    : undefined;
-  const accepted = model.refused ?? noneValid;
-  const progress = accepted
-    ? { reason: "Invalid", message: notAccepted }
+  const refused = model.refused ?? noneValid(facts.listeners, invalid);
+  const progress = refused
+    ? { reason: "Invalid", message: "Not programmed, since the Gateway is not accepted" }
     : pendingOf(model.generation, facts.verdict, facts.proxies);
+  // Once it is known which listeners are refused, the verdict does not speak of the others.
+  const culprits = facts.listeners.some((listener) => facts.rejection(listener)?.message !== undefined);
+  const others = culprits && facts.verdict?.state === "rejected" ? undefined : progress;
   return {
     kind: "Gateway",
     generation: model.generation,
     conditions: [
       condition(
         "Accepted",
-        accepted,
+        refused,
         invalid.length > 0
           ? { reason: "ListenersNotValid", message: `Accepted without ${summary(invalid)}` }
           : { reason: "Accepted", message: "Every listener is valid" },
       ),
-      condition("Programmed", accepted ? progress : addressFault(addresses) ?? progress, {
+      condition("Programmed", refused ? progress : addressFault(addresses) ?? progress, {
         reason: "Programmed",
         message: facts.verdict?.message || "Every proxy has the current configuration",
       }),
     ],
-    listeners: facts.listeners.map((state) => listenerStatus(state, progress, facts)),
+    listeners: facts.listeners.map((state) => listenerStatus(state, others, facts)),
     ...addresses && { addresses: addresses.assigned },
   };
+}
+
+function noneValid(all: readonly ListenerState[], invalid: readonly ListenerState[]): Fault | undefined {
+  if (invalid.length < all.length) return undefined;
+  const message = all.length === 0 ? "There is no listener" : `No listener is valid: ${summary(invalid)}`;
+  return { reason: "ListenersNotValid", message };
 }
 
 function summary(invalid: readonly ListenerState[]): string {
@@ -131,7 +137,11 @@ function addressFault(addresses: Addresses | undefined): Fault | undefined {
 }
 
 /** Why something is not programmed yet, or not any more. */
-function pendingOf(generation: number, verdict: Verdict | undefined, proxies?: number): Fault | undefined {
+function pendingOf(
+  generation: number,
+  verdict: Verdict | undefined,
+  proxies: number | undefined,
+): Fault | undefined {
   if (verdict?.state === "rejected") return { reason: "Invalid", message: verdict.message };
   if (verdict?.state === "programmed" && verdict.generation === generation) return undefined;
   if (proxies === 0) return { reason: "Pending", message: "Waiting for a proxy to start" };
@@ -139,6 +149,10 @@ function pendingOf(generation: number, verdict: Verdict | undefined, proxies?: n
     reason: "Pending",
     message: verdict?.message || "Waiting for the proxies to take the configuration",
   };
+}
+
+function refusedListener(words: string): Fault {
+  return { reason: "Invalid", message: `Refused by the proxies: ${words}` };
 }
 
 function listenerStatus(
@@ -150,7 +164,7 @@ function listenerStatus(
   const rejection = facts.rejection(state);
   const unusable: Fault | undefined = refused
     ? { reason: listener.conflict ? refused.reason : "Invalid", message: notAccepted }
-    : rejection && (rejection.message ? { reason: "Invalid", message: rejection.message } : heldBack);
+    : rejection && (rejection.message === undefined ? heldBack : refusedListener(rejection.message));
   const shifted = bound === listener.port
     ? ""
     : `; port ${listener.port} may not be bound here, it is ${bound}`;
@@ -183,6 +197,8 @@ export interface RouteFacts {
   readonly resolved: ResolvedRoute;
   readonly verdict: (gateway: string) => Verdict | undefined;
   readonly served: (gateway: string) => Served | undefined;
+  /** How many proxies a Gateway is expected to have; `undefined` if nobody has said. */
+  readonly proxies: (gateway: string) => number | undefined;
 }
 
 export function routeStatus({ kind, generation, parents }: Attachment, facts: RouteFacts): DesiredStatus {
@@ -199,7 +215,7 @@ export function routeStatus({ kind, generation, parents }: Attachment, facts: Ro
 function parentConditions(
   { gateway, refused }: Parent,
   generation: number,
-  { resolved, verdict, served }: RouteFacts,
+  { resolved, verdict, served, proxies }: RouteFacts,
 ): readonly DesiredCondition[] {
   const { rules, unresolved } = resolved;
   const here = refused ? undefined : served(gateway);
@@ -207,7 +223,7 @@ function parentConditions(
     ? { reason: "Invalid", message: notAccepted }
     : here === undefined
     ? { reason: "Invalid", message: "Not programmed, since no listener that it is attached to is served" }
-    : rejectionFault(here) ?? pendingOf(generation, verdict(gateway));
+    : rejectionFault(here) ?? pendingOf(generation, verdict(gateway), proxies(gateway));
   const [first] = unresolved;
   const partial = refused ? undefined : partiallyInvalid(rules.length, droppedRules(resolved, here));
   return [
@@ -226,21 +242,26 @@ function parentConditions(
 }
 
 function rejectionFault({ rejected }: Served): Fault | undefined {
-  const messages = rejected.flatMap(({ rule, message }) =>
-    message ? [`spec.rules[${rule}]: ${message}`] : []
+  const messages = rejected.flatMap(({ rule, backend, message }) =>
+    message === undefined ? [] : [refusedRule(rule, message, backend)]
   );
   if (messages.length > 0) return { reason: "Invalid", message: join(messages) };
   return rejected.length > 0 ? heldBack : undefined;
 }
 
-/** Messages by rule. */
+function refusedRule(rule: number, words: string, backend?: string): string {
+  const what = backend === undefined ? "" : ` backend "${backend}"`;
+  return `spec.rules[${rule}]:${what} refused by the proxies: ${words}`;
+}
+
+/** The rules that 500s stand in for as long as the route is as it is, with the reason. */
 function droppedRules({ rules }: ResolvedRoute, served: Served | undefined): ReadonlyMap<number, string> {
   const dropped = new Map<number, string>();
   for (const { index, faults } of rules) {
     if (faults.length > 0) dropped.set(index, join(faults.map(({ message }) => message)));
   }
-  for (const { rule, message } of served?.rejected ?? []) {
-    if (message) dropped.set(rule, `spec.rules[${rule}]: ${message}`);
+  for (const { rule, backend, message } of served?.rejected ?? []) {
+    if (backend === undefined && message !== undefined) dropped.set(rule, refusedRule(rule, message));
   }
   return dropped;
 }

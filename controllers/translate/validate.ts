@@ -12,7 +12,10 @@ export function regexFault(pattern: string): string | undefined {
     return undefined;
   } catch (error) {
     // The library throws for every syntax error; what it says about the pattern is for the user.
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = (error instanceof Error ? error.message : String(error)).replace(
+      "error parsing regexp: ",
+      "",
+    );
     return `RE2 refuses the regular expression "${pattern}" (${problem}), write it in RE2 syntax`;
   }
 }

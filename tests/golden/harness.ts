@@ -1,0 +1,185 @@
+/**
+ * From the `in.yaml` of a golden to what it has to come to: the statuses that end up in the cluster and the resources
+ * that proxies are given.
+ *
+ * Besides objects, `in.yaml` may hold one document of kind `DataPlane`, which says what the world of translation holds
+ * apart from objects. Without it each Gateway has an address, and proxies that take everything.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { applyPatch, type Operation } from "rfc6902";
+import { Document, isMap, parseAllDocuments, visit } from "yaml";
+import { type ApiObject, keyOf } from "../../crds/kind.ts";
+import { type Batch, sourceOf, translate } from "../../controllers/translate/batch.ts";
+import { type Addresses, defaultConfig, stamp } from "../../controllers/translate/mod.ts";
+import type { Proxy, Verdict } from "../../controllers/ir/mod.ts";
+import type { Table } from "../../controllers/runtime/graph.ts";
+import { deriveXds } from "../../xds/build/mod.ts";
+import type { XdsResource } from "../../xds/types.ts";
+import { Resource } from "../../xds/wire/envoy/discovery.ts";
+import { decode } from "../../xds/wire/mod.ts";
+
+/** The document that stands for everything but the objects. */
+interface DataPlane {
+  readonly kind: "DataPlane";
+  readonly addresses?: { readonly [gateway: string]: Addresses | null };
+  readonly proxies?: { readonly [gateway: string]: readonly Proxy[] };
+  /** By `GATEWAY|ORIGIN`; `null` for none. */
+  readonly verdicts?: { readonly [key: string]: Partial<Verdict> | null };
+  /** By `GATEWAY|PIECE`; the content is what the piece is at first. */
+  readonly rejections?: { readonly [key: string]: { readonly message?: string } };
+  /** Whether to look for what proxies would refuse; true if absent. */
+  readonly validate?: boolean;
+}
+
+export interface Produced {
+  /** Statuses by `Kind/namespace/name`. */
+  readonly status: string;
+  /** Resources by Gateway and id. */
+  readonly xds: string;
+  readonly resources: readonly { readonly gateway: string; readonly resource: Resource }[];
+}
+
+/** The moment of all writes, which is left out of what is compared. */
+const now = "2026-01-01T00:00:00Z";
+
+export function readInput(text: string): { readonly objects: ApiObject[]; readonly dataPlane?: DataPlane } {
+  const documents = parseAllDocuments(text).map((document) => {
+    for (const error of document.errors) throw error;
+    return document.toJS() as ApiObject | DataPlane;
+  });
+  const isDataPlane = (d: ApiObject | DataPlane): d is DataPlane => d.kind === "DataPlane";
+  const dataPlane = documents.find(isDataPlane);
+  return {
+    objects: documents.filter((d): d is ApiObject => !isDataPlane(d)).map(stored),
+    ...dataPlane && { dataPlane },
+  };
+}
+
+/** Gives an object what an API server would. */
+function stored(object: ApiObject): ApiObject {
+  const uid = `${object.kind}/${keyOf(object)}`;
+  return { ...object, metadata: { uid, resourceVersion: "1", ...object.metadata } };
+}
+
+/** Translates, lets the data plane answer, writes the statuses that are due, and looks at what is there then. */
+export function produce(text: string): Produced {
+  const { objects, dataPlane } = readInput(text);
+  let xds: Table<XdsResource> | undefined;
+  const config = { ...defaultConfig, validate: dataPlane?.validate ?? true };
+  const batch = translate(objects, config, (graph, _, { ir }) => {
+    xds = deriveXds(graph, ir);
+  });
+  assertEquals(batch.ignored, [], "kinds that are not known");
+  answer(batch, dataPlane);
+  const written = writeStatuses(batch, objects);
+  assertNoFailures(batch);
+  const resources = [...xds!.entries()]
+    .map(([key, { gateway, bytes }]) => ({ key, gateway, resource: decode(Resource, concat(bytes)) }))
+    .sort((a, b) => a.key < b.key ? -1 : 1);
+  const byGateway: { [gateway: string]: { [id: string]: unknown } } = {};
+  for (const { key, gateway, resource } of resources) {
+    (byGateway[gateway] ??= {})[key.slice(gateway.length + 1)] = withoutType(resource.resource);
+  }
+  return { status: print(written), xds: print(byGateway), resources };
+}
+
+function answer({ graph, world, ir, gateways }: Batch, dataPlane: DataPlane | undefined): void {
+  let last = 0;
+  for (const gateway of [...gateways.entries()].map(([key]) => key).sort()) {
+    const given = dataPlane?.addresses?.[gateway];
+    if (given === null) continue;
+    world.addresses.set(
+      gateway,
+      given ?? { assigned: [{ type: "IPAddress", value: `192.0.2.${++last}` }], bind: [] },
+    );
+    const proxies = dataPlane?.proxies?.[gateway];
+    if (proxies) world.proxies.set(gateway, proxies);
+  }
+  graph.settle();
+  const pieces = new Map<string, unknown>(
+    [...ir.contributions.entries()].flatMap(([, { gateway, pieces }]) =>
+      pieces.map(({ id, content }) => [`${gateway}|${id}`, content] as const)
+    ),
+  );
+  for (const [key, { message }] of Object.entries(dataPlane?.rejections ?? {})) {
+    if (!pieces.has(key)) throw new Error(`Cannot reject "${key}": there is no such piece`);
+    world.rejections.set(key, { content: pieces.get(key), ...message !== undefined && { message } });
+  }
+  for (const [key, { generation }] of ir.contributions.entries()) {
+    const given = dataPlane?.verdicts?.[key];
+    if (given !== null) {
+      world.verdicts.set(key, { generation, state: "programmed", message: "", ...given });
+    }
+  }
+  graph.settle();
+}
+
+/** Applies what is due, as often as it takes, and fails if that is more than once. */
+function writeStatuses({ graph, world, due }: Batch, objects: readonly ApiObject[]): { [key: string]: unknown } {
+  const statuses: { [key: string]: unknown } = {};
+  for (const object of objects) {
+    const key = `${object.kind}/${keyOf(object)}`;
+    const write = due.get(key);
+    if (!write) continue;
+    const copy = structuredClone(object) as ApiObject & { status?: unknown };
+    const errors = applyPatch(copy, stamp(write.patch, new Date(now)) as Operation[]).filter((e) => e);
+    assertEquals(errors, [], `the patch for ${key} applies`);
+    const { metadata } = copy;
+    const resourceVersion = String(Number(metadata.resourceVersion ?? "0") + 1000);
+    sourceOf(world, object.kind)!.set(keyOf(object), {
+      ...copy,
+      metadata: { ...metadata, resourceVersion },
+    });
+    statuses[key] = withoutTimes(copy.status);
+  }
+  graph.settle();
+  assertEquals([...due.entries()], [], "one round of writes is all there is to do");
+  return statuses;
+}
+
+function withoutTimes(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutTimes);
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).filter(([name, field]) => name !== "lastTransitionTime" || field !== now);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutTimes(field)]));
+}
+
+export function assertNoFailures({ graph }: Pick<Batch, "graph">): void {
+  const failures = graph.tables.flatMap(({ name, failures }) => [...failures].map(([key, error]) => ({ name, key, error })));
+  assertEquals(failures, [], "no derivation throws");
+}
+
+function withoutType(resource: unknown): unknown {
+  const { "@type": _, ...rest } = resource as { readonly "@type"?: string };
+  return rest;
+}
+
+export function concat(pieces: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}
+
+/** Collections up to this many characters take one line. */
+const short = 96;
+
+function print(value: object): string {
+  const sorted = Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+  // A round through JSON leaves out what is undefined and makes plain objects of everything.
+  const document = new Document(JSON.parse(JSON.stringify(sorted)), { aliasDuplicateObjects: false });
+  visit(document, {
+    Collection(key, node) {
+      const isCondition = isMap(node) && node.has("reason");
+      if (key === null || !isCondition && JSON.stringify(node).length > short) return undefined;
+      node.flow = true;
+      return visit.SKIP;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
+}
