@@ -157,7 +157,7 @@ export class Queue implements Disposable {
     while (!signal.aborted) {
       const next = this.#take();
       if (next !== undefined) await this.#workOn(next.key, next.priority, worker, signal);
-      else if (this.#closed && this.#running.size === 0) return;
+      else if (this.#closed) return; // What is queued meanwhile falls to the worker that is still busy.
       else await this.#sleep();
     }
   }

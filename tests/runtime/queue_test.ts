@@ -148,9 +148,11 @@ Deno.test("queue: higher priorities go first; a key keeps its place and gets the
   queue.add("old3");
   queue.add("old2", { priority: 10 });
   queue.add("live1", { priority: priority.resync });
+  queue.add("waiting", { priority: 20, after: 5 });
+  queue.add("waiting");
   queue.close();
   await queue.run((key) => Promise.resolve(void order.push(key)), { signal });
-  assertEquals(order, ["old2", "live1", "old3", "old1"]);
+  assertEquals(order, ["waiting", "old2", "live1", "old3", "old1"]);
 });
 
 Deno.test("queue: a retry and a delayed key keep their priority", async () => {

@@ -96,12 +96,14 @@ Deno.test("scope: stops with its parent, and lets go of it", async () => {
   }
   await using late = new Scope(parent.signal);
   assert(late.signal.aborted);
-  const living = new AbortController();
+  const living = new AbortController().signal, listeners = new Set<unknown>();
+  living.addEventListener = (_type: string, listener: unknown) => void listeners.add(listener);
+  living.removeEventListener = (_type: string, listener: unknown) => void listeners.delete(listener);
   {
-    await using short = new Scope(living.signal);
-    await short.join();
+    await using _short = new Scope(living);
+    assertEquals(listeners.size, 1);
   }
-  living.abort();
+  assertEquals(listeners.size, 0);
 });
 
 Deno.test("scope: join waits for tasks that were started meanwhile", async () => {
