@@ -1,0 +1,61 @@
+import { assert, assertEquals } from "@std/assert";
+import { jsrConfig } from "../../scripts/jsr_config.ts";
+import { packagesOf } from "../../scripts/notices.ts";
+import { count } from "../../scripts/test.ts";
+import { root } from "../support/command.ts";
+
+Deno.test("scripts: deno.jsr.json is deno.json without the links", async () => {
+  const text = await Deno.readTextFile(`${root}deno.json`);
+  assertEquals(await Deno.readTextFile(`${root}deno.jsr.json`), jsrConfig(text), "run deno task jsr-config");
+  const config = JSON.parse(jsrConfig(text));
+  assertEquals([config.links, config.lock, config.imports], [undefined, false, JSON.parse(text).imports]);
+});
+
+Deno.test("scripts: counts what JUnit reports, whatever the tests print", () => {
+  const report = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="deno test" tests="5" failures="2" errors="0" time="0.028">
+    <testsuite name="./x_test.ts" tests="5" disabled="1" errors="0" failures="2">
+        <testcase name="ok" classname="./x_test.ts" time="0.000" line="1" col="6">
+        </testcase>
+        <testcase name="short"/>
+        <testcase name="bad &lt;failure" classname="./x_test.ts" time="0.001" line="2" col="6">
+            <failure message="Uncaught Error: &lt;/testcase&gt;">Error: &lt;/testcase&gt;
+    at file:///x_test.ts:2:42</failure>
+        </testcase>
+        <testcase name="not now" classname="./x_test.ts" time="0.000" line="3" col="11">
+            <skipped/>
+        </testcase>
+        <testcase name="steps &gt; two" classname="./x_test.ts" time="0.000" line="4" col="74">
+            <error message="x">y</error>
+        </testcase>
+    </testsuite>
+</testsuites>`;
+  assertEquals(count(report), { passed: 2, failed: 2, ignored: 1 });
+  assertEquals(count(""), { passed: 0, failed: 0, ignored: 0 });
+});
+
+Deno.test("scripts: the packages of a lock, each version once", () => {
+  const npm = {
+    "zod@4.6.7": {},
+    "@scope/b@1.0.0_zod@4.6.7": {},
+    "@scope/b@1.0.0": {},
+    "a@2.0.0": {},
+    "a@10.0.0": {},
+  };
+  assertEquals(packagesOf({ npm }).map(({ name, version }) => `${name} ${version}`), [
+    "@scope/b 1.0.0",
+    "a 10.0.0",
+    "a 2.0.0",
+    "zod 4.6.7",
+  ]);
+});
+
+Deno.test("scripts: every dependency that is named is noticed", async () => {
+  const { imports }: { readonly imports: { readonly [name: string]: string } } = JSON.parse(
+    await Deno.readTextFile(`${root}deno.json`),
+  );
+  const notices = await Deno.readTextFile(`${root}THIRD_PARTY_NOTICES`);
+  for (const name of Object.keys(imports)) {
+    assert(notices.includes(`${name} `), `run deno task notices: ${name}`);
+  }
+});
