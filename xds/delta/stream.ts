@@ -80,7 +80,9 @@ export class DeltaStream {
     const first = !subscription.started;
     if (first) this.#start(subscription, request, outcomes);
     for (const name of subscribe) this.#subscribe(subscription, name, first);
-    for (const name of request.resource_names_unsubscribe ?? []) this.#unsubscribe(subscription, name);
+    for (const name of request.resource_names_unsubscribe ?? []) {
+      this.#unsubscribe(subscription, name, outcomes);
+    }
     this.#refresh();
     return outcomes;
   }
@@ -153,10 +155,15 @@ export class DeltaStream {
     subscription.touch(name);
   }
 
-  #unsubscribe(subscription: Subscription, name: string): void {
-    if (name === "*") subscription.wildcard = false;
-    else if (!subscription.wildcard) subscription.forget(name);
-    else subscription.names.delete(name);
+  #unsubscribe(subscription: Subscription, name: string, outcomes: Outcome[]): void {
+    if (name === "*") {
+      subscription.wildcard = false;
+    } else if (subscription.wildcard) {
+      subscription.names.delete(name);
+    } else {
+      if (subscription.held.has(name)) outcomes.push({ type: "acked", id: subscription.id(name) });
+      subscription.forget(name);
+    }
   }
 
   #answered(request: DeltaDiscoveryRequest, outcomes: Outcome[]): void {

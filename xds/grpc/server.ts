@@ -187,9 +187,14 @@ async function handle(
       lifetime: (options.lifetime ?? 30 * 60_000) * (1 - (options.random ?? Math.random)() / 2),
       signal: AbortSignal.any([signal, gone.signal]),
     });
-    for await (const response of responses) {
-      const size = await send(stream, frameResponse(response), gone.signal);
-      metrics.pushed(response.type, response.resources.length, response.removed.length, size);
+    metrics.stream(1);
+    try {
+      for await (const response of responses) {
+        const size = await send(stream, frameResponse(response), gone.signal);
+        metrics.pushed(response.type, response.resources.length, response.removed.length, size);
+      }
+    } finally {
+      metrics.stream(-1);
     }
     finish(stream, "OK", "");
   } catch (error) {

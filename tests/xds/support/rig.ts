@@ -11,6 +11,7 @@ import { bootstrap, type BootstrapOptions, sdsFiles } from "../../../xds/bootstr
 import { deriveXds } from "../../../xds/build/mod.ts";
 import { XdsCache } from "../../../xds/cache.ts";
 import { startXdsServer, type XdsServer } from "../../../xds/grpc/server.ts";
+import { noMetrics } from "../../../xds/metrics.ts";
 import type { ProxyEvent } from "../../../xds/types.ts";
 import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
 import { GatewayModel, type IrSources, irSources } from "./ir.ts";
@@ -64,6 +65,7 @@ export class Rig implements AsyncDisposable {
         this.#check();
       },
       metrics: {
+        ...noMetrics,
         pushed: (_type, _resources, _removed, bytes) => {
           this.pushed.responses++;
           this.pushed.bytes += bytes;

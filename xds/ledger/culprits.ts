@@ -1,0 +1,200 @@
+/**
+ * Who is to blame for what the proxies of a Gateway refuse.
+ *
+ * The suspects of a refusal are the pieces that the resource carries and that the proxy has not accepted yet. A single one is
+ * the culprit; several are told apart by a {@linkcode Search}.
+ *
+ * @module
+ */
+import type { Origin, Piece, Rejection, ResourceId } from "../../controllers/ir/mod.ts";
+import { equal } from "../../controllers/runtime/equal.ts";
+import type { Key } from "../../controllers/runtime/graph.ts";
+import type { Progress } from "./progress.ts";
+import type { ProxyState } from "./proxy.ts";
+import { Search } from "./search.ts";
+
+/** What becomes of a piece. */
+export type Standing =
+  | { readonly state: "given" }
+  | { readonly state: "held" }
+  | { readonly state: "rejected"; readonly complaint: string };
+
+interface PieceState {
+  readonly piece: Piece;
+  readonly origin: Origin;
+  /** The settle at which proxies are first given it as it is now. */
+  since: number;
+  standing: Standing;
+}
+
+export interface CulpritsOptions {
+  readonly progress: Progress;
+  /** Keeps a piece from the proxies, or no longer. It has an effect at the next settle. */
+  readonly reject: (piece: Key, rejection: Rejection | undefined) => void;
+  /** Told whenever the standing of a piece of `origin` changes with the next settle. */
+  readonly changed: (origin: Origin) => void;
+}
+
+export class Culprits {
+  readonly #options: CulpritsOptions;
+  readonly #pieces = new Map<Key, PieceState>();
+  readonly #piecesOf = new Map<ResourceId, Set<PieceState>>();
+  readonly #searches = new Map<ResourceId, Search>();
+  /** Whether what was decided has not had an effect yet. */
+  #unsettled = false;
+  #seq = 0;
+
+  constructor(options: CulpritsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in that settle `seq` is through: whatever was decided before has had its effect. */
+  settled(seq: number): void {
+    this.#seq = seq;
+    this.#unsettled = false;
+  }
+
+  /** Replaces the pieces of an origin, as of settle `seq`. One that changed is tried anew. */
+  replace(origin: Origin, before: readonly Piece[], after: readonly Piece[], seq: number): void {
+    const kept = new Map(after.map((piece) => [piece.id, piece]));
+    for (const { id } of before) {
+      const state = this.#pieces.get(id), piece = kept.get(id);
+      if (!state || piece && equal(state.piece.content, piece.content)) continue;
+      for (const search of this.#searches.values()) search.forget(id);
+      if (state.standing.state !== "given") this.#options.reject(id, undefined);
+      this.#drop(state);
+    }
+    for (const piece of after) {
+      const old = this.#pieces.get(piece.id);
+      if (old) this.#drop(old);
+      const state: PieceState = {
+        piece,
+        origin,
+        since: old?.since ?? seq,
+        standing: old?.standing ?? { state: "given" },
+      };
+      this.#pieces.set(piece.id, state);
+      for (const id of piece.resources) {
+        const pieces = this.#piecesOf.get(id);
+        if (pieces) pieces.add(state);
+        else this.#piecesOf.set(id, new Set([state]));
+      }
+    }
+  }
+
+  standing(piece: Key): Standing {
+    return this.#pieces.get(piece)?.standing ?? { state: "given" };
+  }
+
+  /** Whether an answer about this resource is waited for. */
+  concerns(id: ResourceId): boolean {
+    return this.#searches.has(id);
+  }
+
+  /** A proxy refuses the current version of a resource. */
+  refused(id: ResourceId, proxy: ProxyState): void {
+    if (!this.#searches.has(id)) this.#searches.set(id, new Search(proxy.id));
+  }
+
+  /** Takes every step that the answers of the proxies allow. */
+  advance(): void {
+    for (const [id, search] of this.#searches) {
+      if (this.#unsettled) return; // The answers are about what was given before.
+      const refuser = this.#refuser(id);
+      if (refuser) {
+        this.#suspect(id, search, refuser.proxy, refuser.complaint);
+      } else if (this.#isAccepted(id, search)) {
+        search.accepted();
+        this.#step(id, search);
+      }
+    }
+  }
+
+  #refuser(id: ResourceId): { readonly proxy: ProxyState; readonly complaint: string } | undefined {
+    const current = this.#options.progress.current(id);
+    if (current === undefined) return undefined;
+    for (const proxy of this.#options.progress.connected()) {
+      const refusal = proxy.refused.get(id);
+      if (refusal?.version === current) return { proxy, complaint: refusal.message };
+    }
+    return undefined;
+  }
+
+  /** Whether the proxy that refused takes the resource now; if it is away, whether any does. */
+  #isAccepted(id: ResourceId, { witness }: Search): boolean {
+    const { progress } = this.#options;
+    const current = progress.current(id);
+    if (current === undefined) return true;
+    let accepted = false;
+    for (const proxy of progress.connected()) {
+      const has = proxy.acked.get(id) === current;
+      if (proxy.id === witness) return has;
+      accepted ||= has;
+    }
+    return accepted;
+  }
+
+  #suspect(id: ResourceId, search: Search, proxy: ProxyState, complaint: string): void {
+    const suspects = this.#suspects(id, proxy);
+    const [first] = suspects;
+    if (suspects.length === 1) this.#set(first!, { state: "rejected", complaint });
+    else if (suspects.length > 1) {
+      search.refused(suspects.map(({ piece }) => piece.id), complaint);
+      for (const suspect of suspects) this.#set(suspect, { state: "held" });
+    }
+  }
+
+  #suspects(id: ResourceId, proxy: ProxyState): readonly PieceState[] {
+    const given = [...this.#piecesOf.get(id) ?? []].filter(({ standing }) => standing.state === "given");
+    // A listener's piece names its routes, too, but it is the routes' own pieces that can spoil those.
+    const own = id.startsWith("routes:")
+      ? given.filter(({ piece }) => !piece.resources.some((other) => other.startsWith("listener:")))
+      : given;
+    const candidates = own.length > 0 ? own : given;
+    const covered = this.#options.progress.covers(proxy, id);
+    const fresh = candidates.filter(({ since }) => since > covered);
+    return fresh.length > 0 ? fresh : candidates;
+  }
+
+  #step(id: ResourceId, search: Search): void {
+    for (let step = search.next();; step = search.next()) {
+      if (step.type === "done") {
+        this.#searches.delete(id);
+        return;
+      }
+      if (step.type === "release") {
+        for (const piece of step.pieces) this.#setById(piece, { state: "given" });
+        return;
+      }
+      this.#setById(step.piece, { state: "rejected", complaint: step.complaint });
+    }
+  }
+
+  #setById(piece: Key, standing: Standing): void {
+    const state = this.#pieces.get(piece);
+    if (state) this.#set(state, standing);
+  }
+
+  #set(state: PieceState, standing: Standing): void {
+    const { id, content } = state.piece;
+    state.standing = standing;
+    state.since = this.#seq + 1;
+    this.#unsettled = true;
+    this.#options.reject(
+      id,
+      standing.state === "given"
+        ? undefined
+        : { content, ...(standing.state === "rejected" ? { message: standing.complaint } : {}) },
+    );
+    this.#options.changed(state.origin);
+  }
+
+  #drop(state: PieceState): void {
+    this.#pieces.delete(state.piece.id);
+    for (const id of state.piece.resources) {
+      const pieces = this.#piecesOf.get(id);
+      pieces?.delete(state);
+      if (pieces?.size === 0) this.#piecesOf.delete(id);
+    }
+  }
+}

@@ -1,0 +1,313 @@
+/**
+ * What the proxies of one Gateway have taken, and what that means for those who wrote it.
+ *
+ * A contribution that changed at a settle is programmed at a proxy once that proxy has, of each resource that carries it, a
+ * version which was current at that settle or later. Only contributions that wait are looked at again, so the cost of an
+ * acknowledgement follows what changed.
+ *
+ * @module
+ */
+import type {
+  Contribution,
+  Origin,
+  Proxy,
+  Rejection,
+  ResourceId,
+  Verdict,
+} from "../../controllers/ir/mod.ts";
+import type { Key } from "../../controllers/runtime/graph.ts";
+import type { ProxyEvent } from "../types.ts";
+import { Culprits } from "./culprits.ts";
+import { Progress } from "./progress.ts";
+import type { ProxyState } from "./proxy.ts";
+
+/** Where the ledger of a Gateway writes its results. */
+export interface Sinks {
+  readonly verdict: (origin: Origin, verdict: Verdict | undefined) => void;
+  readonly rejection: (piece: Key, rejection: Rejection | undefined) => void;
+}
+
+/** A contribution and how far it is. */
+interface Entry {
+  readonly contribution: Contribution;
+  readonly resources: ReadonlySet<ResourceId>;
+  /** The settle whose outcome the proxies must have. */
+  since: number;
+  /** Whether the expected proxies had it once; what joins or restarts later does not change that. */
+  latched: boolean;
+  /** The expected proxies that do not have it yet. */
+  readonly waiting: Set<ProxyState>;
+  verdict: Verdict | undefined;
+}
+
+/** How far one proxy is, for people and for metrics. */
+export interface ProxyReport {
+  readonly proxy: string;
+  readonly expected: boolean;
+  readonly connected: boolean;
+  /** Resources that it does not have in their current version. */
+  readonly behind: number;
+  /** It owes an answer for too long. */
+  readonly silent: boolean;
+  readonly refused: readonly { readonly id: ResourceId; readonly message: string }[];
+}
+
+/** How long a proxy may owe an answer before it is left out, in milliseconds. */
+export const silence = 15_000;
+
+export class GatewayLedger {
+  readonly #sinks: Sinks;
+  readonly #progress = new Progress();
+  readonly #culprits: Culprits;
+  readonly #entries = new Map<Origin, Entry>();
+  /** The entries that are not latched or that a proxy keeps waiting, by each of their resources. */
+  readonly #open = new Set<Entry>();
+  readonly #openByResource = new Map<ResourceId, Set<Entry>>();
+  /** Origins whose entries are to be opened again at the end of the settle. */
+  readonly #reopened = new Set<Origin>();
+  #expected: readonly ProxyState[] = [];
+  #seq = 0;
+
+  constructor(sinks: Sinks) {
+    this.#sinks = sinks;
+    this.#culprits = new Culprits({
+      progress: this.#progress,
+      reject: sinks.rejection,
+      changed: (origin) => this.#reopened.add(origin),
+    });
+  }
+
+  /** Begins to take in what settle `seq` changed. */
+  begin(seq: number): void {
+    this.#seq = seq;
+    this.#culprits.settled(seq);
+  }
+
+  /** A resource has another version, or is gone. */
+  resource(id: ResourceId, version: string | undefined, now: number): void {
+    this.#progress.setCurrent(id, version, this.#seq, now);
+  }
+
+  /** A contribution has changed, or is gone. */
+  contribution(origin: Origin, contribution: Contribution | undefined): void {
+    const before = this.#entries.get(origin);
+    if (before) this.#close(before);
+    this.#culprits.replace(
+      origin,
+      before?.contribution.pieces ?? [],
+      contribution?.pieces ?? [],
+      this.#seq,
+    );
+    if (!contribution) {
+      this.#entries.delete(origin);
+      this.#sinks.verdict(origin, undefined);
+      return;
+    }
+    this.#entries.set(origin, {
+      contribution,
+      resources: new Set(contribution.pieces.flatMap(({ resources }) => resources)),
+      since: this.#seq,
+      latched: false,
+      waiting: new Set(),
+      verdict: before?.verdict,
+    });
+    this.#reopened.add(origin);
+  }
+
+  /** Other proxies are expected. */
+  expect(proxies: readonly Proxy[], now: number): void {
+    const before = this.#expected;
+    this.#expected = proxies.map(({ id }) => this.#progress.proxy(id));
+    for (const entry of this.#open) this.#await(entry, now);
+    for (const proxy of before) this.#forgetUnlessNeeded(proxy);
+  }
+
+  /** Ends taking in a settle, in which the versions of `resources` have changed. */
+  end(resources: Iterable<ResourceId>, now: number): void {
+    for (const origin of this.#reopened) {
+      const entry = this.#entries.get(origin);
+      if (!entry) continue;
+      entry.since = this.#seq;
+      entry.latched = false;
+      this.#await(entry, now);
+    }
+    this.#reopened.clear();
+    for (const id of resources) {
+      // A proxy may have the version already, from before; it will not say so again.
+      for (const proxy of this.#expected) this.#covered(proxy, id);
+    }
+    this.#culprits.advance();
+  }
+
+  /** Takes in what a proxy says. */
+  observe(event: ProxyEvent, now: number): void {
+    const proxy = this.#progress.proxy(event.proxy);
+    if (event.type === "disconnected") {
+      proxy.streams--;
+      return this.#forgetUnlessNeeded(proxy);
+    }
+    this.#heard(proxy, now);
+    if (event.type === "connected") {
+      proxy.streams++;
+      // It may have been restarted: what it really has it says next.
+      proxy.acked.clear();
+      proxy.refused.clear();
+    } else if (event.type === "acked") {
+      proxy.refused.delete(event.id);
+      if (event.version === undefined) proxy.acked.delete(event.id);
+      else proxy.acked.set(event.id, event.version);
+      this.#covered(proxy, event.id);
+      if (this.#culprits.concerns(event.id)) this.#culprits.advance();
+    } else {
+      proxy.refused.set(event.id, event);
+      this.#culprits.refused(event.id, proxy);
+      this.#culprits.advance();
+    }
+  }
+
+  /** Leaves out the proxies that have kept silent for too long. Returns when the next one will have, in milliseconds. */
+  tick(now: number): number | undefined {
+    let next: number | undefined, changed = false;
+    for (const proxy of this.#expected) {
+      if (proxy.owes === 0 || proxy.silent) continue;
+      const due = proxy.quietSince + silence;
+      if (due <= now) changed = proxy.silent = true;
+      else next = Math.min(next ?? Infinity, due);
+    }
+    if (changed) { for (const entry of this.#open) this.#judge(entry); }
+    return next;
+  }
+
+  /** Whether an answer is owed by a proxy that is not left out yet. */
+  get owing(): boolean {
+    return this.#expected.some(({ owes, silent }) => owes > 0 && !silent);
+  }
+
+  /** Whether nothing is known any more. */
+  get idle(): boolean {
+    return this.#entries.size === 0 && this.#progress.empty;
+  }
+
+  /** How long ago the current version of a resource became so, in milliseconds. */
+  age(id: ResourceId, now: number): number | undefined {
+    const since = this.#progress.currentSince(id);
+    return since === undefined ? undefined : now - since;
+  }
+
+  report(): readonly ProxyReport[] {
+    return [...this.#progress.proxies].map((proxy) => ({
+      proxy: proxy.id,
+      expected: this.#expected.includes(proxy),
+      connected: proxy.streams > 0,
+      behind: this.#progress.behind(proxy),
+      silent: proxy.silent,
+      refused: [...proxy.refused].map(([id, { message }]) => ({ id, message })),
+    })).sort((a, b) => a.proxy < b.proxy ? -1 : 1);
+  }
+
+  #heard(proxy: ProxyState, now: number): void {
+    proxy.quietSince = now;
+    if (!proxy.silent) return;
+    proxy.silent = false;
+    for (const entry of this.#open) this.#judge(entry);
+  }
+
+  #forgetUnlessNeeded(proxy: ProxyState): void {
+    if (proxy.streams === 0 && !this.#expected.includes(proxy)) this.#progress.forget(proxy);
+  }
+
+  /** Finds out anew which proxies keep an entry waiting. */
+  #await(entry: Entry, now: number): void {
+    const before = new Set(entry.waiting);
+    this.#settleDebts(entry);
+    this.#openUp(entry);
+    for (const proxy of this.#expected) {
+      if (entry.latched && !before.has(proxy) || this.#has(proxy, entry)) continue;
+      entry.waiting.add(proxy);
+      if (proxy.owes++ === 0) proxy.quietSince = now;
+    }
+    this.#judge(entry);
+  }
+
+  #has(proxy: ProxyState, { resources, since }: Entry): boolean {
+    for (const id of resources) if (this.#progress.covers(proxy, id) < since) return false;
+    return true;
+  }
+
+  /** A proxy has another version of a resource than before. */
+  #covered(proxy: ProxyState, id: ResourceId): void {
+    for (const entry of this.#openByResource.get(id) ?? []) {
+      if (!entry.waiting.has(proxy) || !this.#has(proxy, entry)) continue;
+      entry.waiting.delete(proxy);
+      this.#pay(proxy);
+      this.#judge(entry);
+    }
+  }
+
+  #pay(proxy: ProxyState): void {
+    proxy.owes--;
+    if (proxy.owes === 0) proxy.silent = false;
+  }
+
+  #settleDebts(entry: Entry): void {
+    for (const proxy of entry.waiting) this.#pay(proxy);
+    entry.waiting.clear();
+  }
+
+  #judge(entry: Entry): void {
+    const { contribution, waiting } = entry;
+    const { state, message } = this.#verdictOf(entry);
+    const { generation, origin } = contribution;
+    const { verdict } = entry;
+    if (verdict?.state !== state || verdict.message !== message || verdict.generation !== generation) {
+      entry.verdict = { generation, state, message };
+      this.#sinks.verdict(origin, entry.verdict);
+    }
+    if (entry.latched && waiting.size === 0) this.#close(entry);
+  }
+
+  #verdictOf(entry: Entry): Pick<Verdict, "state" | "message"> {
+    const { contribution, waiting } = entry, expected = this.#expected.length;
+    const standings = contribution.pieces.map(({ id }) => this.#culprits.standing(id));
+    const complaints = standings.flatMap((standing) =>
+      standing.state === "rejected" ? [standing.complaint] : []
+    );
+    if (complaints.length > 0) return { state: "rejected", message: [...new Set(complaints)].join("; ") };
+    if (standings.some(({ state }) => state === "held")) {
+      return { state: "pending", message: "Finding out which of several changes the proxies refuse" };
+    }
+    const silent = [...waiting].filter(({ silent }) => silent).length;
+    if (expected > 0 && silent === waiting.size && silent < expected) entry.latched = true;
+    if (entry.latched) return { state: "programmed", message: silent > 0 ? leftOut(silent, expected) : "" };
+    if (expected === 0) return { state: "pending", message: "No proxy is ready" };
+    return {
+      state: "pending",
+      message: silent === expected
+        ? `No proxy has answered for ${silence / 1000} seconds`
+        : "Waiting for the proxies to take the configuration",
+    };
+  }
+
+  #openUp(entry: Entry): void {
+    this.#open.add(entry);
+    for (const id of entry.resources) {
+      const entries = this.#openByResource.get(id);
+      if (entries) entries.add(entry);
+      else this.#openByResource.set(id, new Set([entry]));
+    }
+  }
+
+  #close(entry: Entry): void {
+    this.#settleDebts(entry);
+    this.#open.delete(entry);
+    for (const id of entry.resources) {
+      const entries = this.#openByResource.get(id);
+      entries?.delete(entry);
+      if (entries?.size === 0) this.#openByResource.delete(id);
+    }
+  }
+}
+
+function leftOut(silent: number, expected: number): string {
+  return `Without ${silent} of ${expected} proxies, which have not answered for ${silence / 1000} seconds`;
+}

@@ -1,0 +1,143 @@
+/**
+ * The ledger: turns what proxies acknowledge and refuse into verdicts on the objects behind it.
+ *
+ * It sits between two settles: it reads what the tables say, and writes verdicts and rejections into source tables,
+ * which take effect at the next settle.
+ *
+ * @module
+ */
+import type {
+  Contribution,
+  GatewayKey,
+  Proxy,
+  Rejection,
+  ResourceId,
+  Verdict,
+} from "../../controllers/ir/mod.ts";
+import type { Clock } from "../../controllers/runtime/clock.ts";
+import type { Source, Table } from "../../controllers/runtime/graph.ts";
+import { noMetrics, type XdsMetrics } from "../metrics.ts";
+import { type ProxyEvent, splitResourceKey, type XdsResource } from "../types.ts";
+import { GatewayLedger, type ProxyReport, silence } from "./gateway.ts";
+
+export type { ProxyReport } from "./gateway.ts";
+
+export interface LedgerOptions {
+  readonly contributions: Table<Contribution>;
+  readonly resources: Table<XdsResource>;
+  /** The proxies that each Gateway is expected to have. */
+  readonly proxies: Table<readonly Proxy[]>;
+  readonly verdicts: Source<Verdict>;
+  readonly rejections: Source<Rejection>;
+  readonly clock: Clock;
+  /** Called when verdicts or rejections change outside of {@linkcode Ledger.settled}: a settle is due. */
+  readonly wake: () => void;
+  readonly metrics?: XdsMetrics;
+}
+
+export class Ledger implements Disposable {
+  readonly #options: LedgerOptions;
+  readonly #gateways = new Map<GatewayKey, GatewayLedger>();
+  #seq = 0;
+  #timer: Disposable | undefined;
+  #changed = false;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in what the last settle changed. To be called after each, before any proxy can answer; it may change sources. */
+  settled(): void {
+    const { contributions, resources, proxies, clock } = this.#options;
+    const now = clock.monotonic(), seq = ++this.#seq;
+    for (const ledger of this.#gateways.values()) ledger.begin(seq);
+    const changed = new Map<GatewayKey, ResourceId[]>();
+    for (const key of resources.changed) {
+      const { gateway, id } = splitResourceKey(key);
+      this.#of(gateway).resource(id, resources.get(key)?.version, now);
+      const ids = changed.get(gateway);
+      if (ids) ids.push(id);
+      else changed.set(gateway, [id]);
+    }
+    for (const gateway of proxies.changed) this.#of(gateway).expect(proxies.get(gateway) ?? [], now);
+    for (const key of contributions.changed) {
+      const { gateway, id: origin } = splitResourceKey(key);
+      this.#of(gateway).contribution(origin, contributions.get(key));
+    }
+    for (const [gateway, ledger] of this.#gateways) {
+      ledger.end(changed.get(gateway) ?? [], now);
+      if (ledger.idle) this.#gateways.delete(gateway);
+    }
+    this.#changed = false; // Whoever settles sees for himself.
+    this.#watchSilence();
+  }
+
+  /** Takes in what a proxy says. */
+  observe(event: ProxyEvent): void {
+    const { clock, metrics = noMetrics, wake } = this.#options;
+    const now = clock.monotonic(), ledger = this.#of(event.gateway);
+    if (event.type === "acked" && event.version !== undefined) {
+      const age = ledger.age(event.id, now);
+      if (age !== undefined) metrics.acked(event.id, age);
+    } else if (event.type === "nacked") metrics.nacked(event.id);
+    ledger.observe(event, now);
+    if (ledger.idle) this.#gateways.delete(event.gateway);
+    this.#watchSilence();
+    if (this.#changed) wake();
+    this.#changed = false;
+  }
+
+  /** How far the proxies of a Gateway are. */
+  report(gateway: GatewayKey): readonly ProxyReport[] {
+    return this.#gateways.get(gateway)?.report() ?? [];
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  #of(gateway: GatewayKey): GatewayLedger {
+    let ledger = this.#gateways.get(gateway);
+    if (!ledger) {
+      const { verdicts, rejections } = this.#options;
+      ledger = new GatewayLedger({
+        verdict: (origin, verdict) => this.#write(verdicts, `${gateway}|${origin}`, verdict),
+        rejection: (piece, rejection) => this.#write(rejections, `${gateway}|${piece}`, rejection),
+      });
+      ledger.begin(this.#seq);
+      this.#gateways.set(gateway, ledger);
+    }
+    return ledger;
+  }
+
+  #write<V>(source: Source<V>, key: string, value: V | undefined): void {
+    this.#changed = true;
+    if (value === undefined) source.delete(key);
+    else source.set(key, value);
+  }
+
+  /** Keeps a timer running for as long as a proxy owes an answer. */
+  #watchSilence(): void {
+    if (this.#timer) return;
+    for (const ledger of this.#gateways.values()) {
+      if (ledger.owing) return this.#tickIn(silence);
+    }
+  }
+
+  #tickIn(ms: number): void {
+    const { clock, wake } = this.#options;
+    this.#timer = clock.timer(ms, () => {
+      this.#timer = undefined;
+      const now = clock.monotonic();
+      let next: number | undefined;
+      for (const ledger of this.#gateways.values()) {
+        const due = ledger.tick(now);
+        if (due !== undefined) next = Math.min(next ?? Infinity, due);
+      }
+      if (next !== undefined) this.#tickIn(next - now);
+      if (this.#changed) wake();
+      this.#changed = false;
+    });
+  }
+}

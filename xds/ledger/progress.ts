@@ -1,0 +1,69 @@
+/**
+ * Which versions the proxies of a Gateway are to have and which they have.
+ *
+ * @module
+ */
+import type { ResourceId } from "../../controllers/ir/mod.ts";
+import { ProxyState } from "./proxy.ts";
+import { Versions } from "./versions.ts";
+
+export class Progress {
+  readonly #versions = new Map<ResourceId, Versions>();
+  readonly #proxies = new Map<string, ProxyState>();
+
+  /** Makes `version` the current one from settle `seq` on; undefined if the resource is gone. */
+  setCurrent(id: ResourceId, version: string | undefined, seq: number, now: number): void {
+    let versions = this.#versions.get(id);
+    if (!versions) this.#versions.set(id, versions = new Versions());
+    versions.set(version, seq, now);
+    if (version !== undefined) return;
+    // No proxy has what does not exist, and nobody asks for its past.
+    this.#versions.delete(id);
+  }
+
+  /** The version that proxies are to have. */
+  current(id: ResourceId): string | undefined {
+    return this.#versions.get(id)?.current;
+  }
+
+  /** When the current version became so, in milliseconds. */
+  currentSince(id: ResourceId): number | undefined {
+    return this.#versions.get(id)?.at;
+  }
+
+  /** The last settle whose outcome a proxy has of a resource: Infinity if it is up to date, -1 if unknown. */
+  covers(proxy: ProxyState, id: ResourceId): number {
+    const versions = this.#versions.get(id);
+    return versions ? versions.covers(proxy.acked.get(id)) : Infinity;
+  }
+
+  /** How many resources a proxy does not have in their current version. */
+  behind(proxy: ProxyState): number {
+    let count = 0;
+    for (const [id, { current }] of this.#versions) if (proxy.acked.get(id) !== current) count++;
+    return count;
+  }
+
+  proxy(id: string): ProxyState {
+    let proxy = this.#proxies.get(id);
+    if (!proxy) this.#proxies.set(id, proxy = new ProxyState(id));
+    return proxy;
+  }
+
+  forget(proxy: ProxyState): void {
+    this.#proxies.delete(proxy.id);
+  }
+
+  /** The proxies that have a stream. */
+  *connected(): Generator<ProxyState, void> {
+    for (const proxy of this.#proxies.values()) if (proxy.streams > 0) yield proxy;
+  }
+
+  get proxies(): Iterable<ProxyState> {
+    return this.#proxies.values();
+  }
+
+  get empty(): boolean {
+    return this.#versions.size === 0 && this.#proxies.size === 0;
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * What is known of one proxy.
+ *
+ * @module
+ */
+import type { ResourceId } from "../../controllers/ir/mod.ts";
+
+/** A version that a proxy refused, in its words. */
+export interface Refusal {
+  readonly version: string;
+  readonly message: string;
+}
+
+export class ProxyState {
+  /** Streams that are open; two for a moment while it reconnects. */
+  streams = 0;
+  readonly acked = new Map<ResourceId, string>();
+  readonly refused = new Map<ResourceId, Refusal>();
+  /** How many contributions it keeps waiting. */
+  owes = 0;
+  /** Since when it owes something and has said nothing, in milliseconds. */
+  quietSince = 0;
+  /** Whether that has been too long. */
+  silent = false;
+
+  constructor(readonly id: string) {}
+}

@@ -1,0 +1,74 @@
+/**
+ * Finds out which of several changes a proxy refuses, by group testing.
+ *
+ * All suspects are held back, which leaves what the proxy had accepted before. Then groups of them are released: what is
+ * accepted is good, what is refused is split. So the proxy's configuration only ever grows by what it takes,
+ * and k culprits among n suspects take about k · log₂ n rounds.
+ *
+ * @module
+ */
+
+/** Suspects that are held back together. */
+interface Group {
+  readonly pieces: Set<string>;
+  /** What the proxy says about one of them at least; undefined if it may have nothing against any. */
+  complaint: string | undefined;
+}
+
+/** What to do next. */
+export type Step =
+  /** Let these have another try. */
+  | { readonly type: "release"; readonly pieces: readonly string[] }
+  /** This is one. */
+  | { readonly type: "convict"; readonly piece: string; readonly complaint: string }
+  | { readonly type: "done" };
+
+/** The search for what makes proxies refuse one resource. */
+export class Search {
+  readonly #groups: Group[] = [];
+  /** What was not released of the group under test. */
+  #rest: Group | undefined;
+
+  /** `witness` is the proxy that is asked, since it has refused before. */
+  constructor(readonly witness: string) {}
+
+  /** A culprit is among the suspects, which are held back from now on. */
+  refused(suspects: readonly string[], complaint: string): void {
+    this.#keepRest(false);
+    this.#groups.push({ pieces: new Set(suspects), complaint });
+  }
+
+  /** Everything that is not held back is fine. */
+  accepted(): void {
+    this.#keepRest(true);
+  }
+
+  /** A piece is no longer what it was, or gone: nothing that was learnt about its group holds. */
+  forget(piece: string): void {
+    for (const group of [...this.#groups, ...this.#rest ? [this.#rest] : []]) {
+      if (group.pieces.delete(piece)) group.complaint = undefined;
+    }
+  }
+
+  /** The next step, to be taken once the proxy has accepted everything that is not held back. */
+  next(): Step {
+    for (let group = this.#groups.pop(); group; group = this.#groups.pop()) {
+      const pieces = [...group.pieces].sort(), { complaint } = group;
+      if (pieces.length === 0) continue;
+      if (complaint === undefined) return { type: "release", pieces };
+      if (pieces.length === 1) return { type: "convict", piece: pieces[0]!, complaint };
+      const half = Math.ceil(pieces.length / 2);
+      this.#rest = { pieces: new Set(pieces.slice(half)), complaint };
+      return { type: "release", pieces: pieces.slice(0, half) };
+    }
+    return { type: "done" };
+  }
+
+  /** With the first half accepted, the culprit is in the other; otherwise nothing is known of the other. */
+  #keepRest(accepted: boolean): void {
+    if (!this.#rest) return;
+    if (!accepted) this.#rest.complaint = undefined;
+    this.#groups.push(this.#rest);
+    this.#rest = undefined;
+  }
+}
