@@ -13,6 +13,9 @@ import { cacheDirectory, findEnvoy } from "../standalone/envoy/find.ts";
 interface Stage {
   readonly name: string;
   readonly args: readonly string[];
+  readonly env?: { readonly [name: string]: string };
+  /** Another call of Deno that has to succeed first. */
+  readonly before?: readonly string[];
 }
 
 interface Count {
@@ -24,6 +27,8 @@ interface Count {
 /** Where the results go. */
 const results = "build/test";
 const endToEnd = "tests/e2e";
+/** The test that the single file has to pass, too. */
+const firstTraffic = `${endToEnd}/first_traffic_test.ts`;
 
 /** Adds up the test cases of a JUnit report. */
 export function count(report: string): Count {
@@ -61,13 +66,17 @@ async function run(
 ): Promise<Count & { seconds: number }> {
   const report = `${results}/${stage.name}.xml`, start = performance.now();
   console.log(`\n## ${stage.name}`);
-  const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--no-prompt", "--allow-all", `--junit-path=${report}`, ...stage.args],
-    env,
-    stdin: "null",
-  }).spawn().status;
-  const text = await Deno.readTextFile(report).catch(() => "");
-  const { passed, failed, ignored } = count(text);
+  const deno = async (args: readonly string[]) => {
+    const command = new Deno.Command(Deno.execPath(), {
+      args: [...args],
+      env: { ...env, ...stage.env },
+      stdin: "null",
+    });
+    return (await command.spawn().status).success;
+  };
+  const test = ["test", "--no-prompt", "--allow-all", `--junit-path=${report}`, ...stage.args];
+  const success = (!stage.before || await deno(stage.before)) && await deno(test);
+  const { passed, failed, ignored } = count(await Deno.readTextFile(report).catch(() => ""));
   return {
     passed,
     failed: success ? failed : Math.max(failed, 1),
@@ -85,6 +94,15 @@ async function main(args: readonly string[]): Promise<number> {
   else {
     stages.push({ name: "parallel", args: ["--parallel", `--ignore=${endToEnd}`, ...args, "tests/"] });
     if (await exists(endToEnd)) stages.push({ name: "end-to-end", args: [...args, `${endToEnd}/`] });
+    if (await exists(firstTraffic)) {
+      const GATEHOUSE = `${Deno.execPath()} run --no-prompt --allow-all ${Deno.cwd()}/build/gatehouse.js`;
+      stages.push({
+        name: "bundle",
+        before: ["task", "--quiet", "bundle"],
+        args: [...args, firstTraffic],
+        env: { GATEHOUSE },
+      });
+    }
   }
   const total = { passed: 0, failed: 0, ignored: 0 };
   const lines: string[] = [];
