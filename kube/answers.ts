@@ -46,7 +46,7 @@ export function decodeJson(request: string, body: Uint8Array): JSONValue {
   } catch (cause) {
     throw new ConnectionError(
       `Cannot ${request}: the answer is no JSON; is this the address of a Kubernetes API server?`,
-      { cause },
+      { cause, passing: false },
     );
   }
 }

@@ -183,6 +183,7 @@ class Client implements Kube {
 
   [Symbol.dispose](): void {
     this.#clients[Symbol.dispose]();
+    this.#cluster.close?.().catch((error) => this.#log.debug("Cannot close the cluster", { error }));
   }
 
   close(): void {

@@ -28,6 +28,8 @@ export interface Cluster {
   credentials(signal?: AbortSignal): Promise<Credentials>;
   /** The server did not accept these: the next call is to look for others. */
   reject(credentials: Credentials): void;
+  /** Frees what the cluster needs of its own; the client calls it when it is closed. */
+  close?(): Promise<void>;
 }
 
 /** A server that asks for nothing, such as `kubectl proxy`. */
