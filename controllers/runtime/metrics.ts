@@ -131,24 +131,21 @@ export const definitions = {
   ),
 
   // watches
-  watchUp: gauge("gatehouse_watch_up", "Whether the watch of a kind is connected", ["kind"]),
+  watchUp: gauge("gatehouse_watch_up", "Whether the watch of a kind is under way", ["kind"]),
   watchEvents: counter("gatehouse_watch_events_total", "Events of a watch", ["kind", "type"]),
-  watchRestarts: counter("gatehouse_watch_restarts_total", "Times that a watch had to start over", [
+  watchBreaks: counter("gatehouse_watch_breaks_total", "Times that a watch could not go on, by why", [
     "kind",
     "reason",
   ]),
-  watchContact: gauge("gatehouse_watch_last_contact_timestamp_seconds", "When a watch last heard anything", [
-    "kind",
-  ]),
 
   // xDS
-  xdsStreams: gauge("gatehouse_xds_streams", "Proxies that are connected", ["gateway"]),
+  xdsStreams: gauge("gatehouse_xds_streams", "Proxies that are connected"),
   xdsPushes: counter("gatehouse_xds_pushes_total", "Responses sent to proxies", ["type"]),
   xdsBytes: counter("gatehouse_xds_sent_bytes_total", "Bytes of the responses sent to proxies", ["type"]),
   xdsAckTime: histogram("gatehouse_xds_ack_seconds", "Time until a proxy acknowledges a response", short, [
     "type",
   ]),
-  xdsNacks: counter("gatehouse_xds_nacks_total", "Responses that a proxy rejected", ["type"]),
+  xdsNacks: counter("gatehouse_xds_nacks_total", "Resources that a proxy rejected", ["type"]),
 
   // what is programmed against what is desired
   contributions: gauge(
@@ -181,6 +178,15 @@ export interface Metrics extends Handles {
   readonly contentType: string;
   /** Observes a queue of that name, which `concurrency` workers work on. */
   queueObserver(name: string, concurrency: number): QueueObserver;
+  /** What the xDS server and the ledger tell. Times are in milliseconds. */
+  readonly xds: {
+    stream(change: 1 | -1): void;
+    pushed(type: string, resources: number, removed: number, bytes: number): void;
+    acked(id: string, milliseconds: number): void;
+    nacked(id: string): void;
+  };
+  /** Follows the state of a watch: `watching`, or why it is not. */
+  watchState(kind: string, state: string): void;
   /** Counts what a settle did. */
   settled(settlement: Settlement): void;
   /** Shows the sizes of a graph's tables and how many of their rows fail. */
@@ -236,6 +242,19 @@ export function createMetrics(options: { readonly clock: Clock; readonly version
         },
       };
     },
+    xds: {
+      stream: (change) => handles.xdsStreams.inc(change),
+      pushed(type, _resources, _removed, bytes) {
+        handles.xdsPushes.inc({ type });
+        handles.xdsBytes.inc({ type }, bytes);
+      },
+      acked: (id, milliseconds) => handles.xdsAckTime.observe({ type: typeOf(id) }, milliseconds / 1000),
+      nacked: (id) => handles.xdsNacks.inc({ type: typeOf(id) }),
+    },
+    watchState(kind, state) {
+      handles.watchUp.set({ kind }, state === "watching" ? 1 : 0);
+      if (state !== "watching") handles.watchBreaks.inc({ kind, reason: state });
+    },
     settled({ milliseconds, recomputed, written, failures }) {
       handles.settleTime.observe(milliseconds / 1000);
       handles.rowsRecomputed.inc(recomputed);
@@ -251,6 +270,11 @@ export function createMetrics(options: { readonly clock: Clock; readonly version
       });
     },
   };
+}
+
+/** `listener` of `listener:NAME`. */
+function typeOf(id: string): string {
+  return id.slice(0, id.indexOf(":"));
 }
 
 function register(

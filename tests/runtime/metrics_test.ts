@@ -81,6 +81,28 @@ Deno.test("metrics: the graph's work, sizes and failures", async () => {
   assertEquals(seen.gatehouse_settle_duration_seconds_sum, 0.015);
 });
 
+Deno.test("metrics: the xDS server and the watches", async () => {
+  const { metrics, samples } = setUp();
+  metrics.xds.stream(1);
+  metrics.xds.stream(1);
+  metrics.xds.stream(-1);
+  metrics.xds.pushed("routes", 1, 0, 700);
+  metrics.xds.pushed("routes", 1, 0, 7);
+  metrics.xds.acked("routes:default/web/80", 250);
+  metrics.xds.nacked("listener:http");
+  metrics.watchState("Gateway", "watching");
+  metrics.watchState("HTTPRoute", "failing");
+  const seen = await samples();
+  assertEquals(seen.gatehouse_xds_streams, 1);
+  assertEquals(seen['gatehouse_xds_pushes_total{type="routes"}'], 2);
+  assertEquals(seen['gatehouse_xds_sent_bytes_total{type="routes"}'], 707);
+  assertEquals(seen['gatehouse_xds_ack_seconds_sum{type="routes"}'], 0.25);
+  assertEquals(seen['gatehouse_xds_nacks_total{type="listener"}'], 1);
+  assertEquals(seen['gatehouse_watch_up{kind="Gateway"}'], 1);
+  assertEquals(seen['gatehouse_watch_up{kind="HTTPRoute"}'], 0);
+  assertEquals(seen['gatehouse_watch_breaks_total{kind="HTTPRoute",reason="failing"}'], 1);
+});
+
 Deno.test("metrics: two processes in one do not share a registry, and every metric is explained", async () => {
   const one = setUp(), other = setUp();
   one.metrics.reconciles.inc({ controller: "a", result: "success" });
