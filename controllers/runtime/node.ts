@@ -12,8 +12,8 @@ import type { Derivation, DeriveOptions, Failure, Key, Read, Source, SourceOptio
 interface Cell {
   readonly dirty: Set<Key>;
   readonly key: Key;
-  /** What its last computation looked up. */
-  reads: Set<Readers>;
+  /** What its last computation looked up, in order; the same may be there twice. */
+  reads: readonly Readers[];
 }
 
 /** Who looked up one key of one table. Not kept once it is nobody. */
@@ -23,7 +23,7 @@ class Readers extends Set<Cell> {
   }
 }
 
-const nothing: Set<Readers> = new Set();
+const nothing: readonly Readers[] = [];
 
 /** What the tables of one graph share. */
 export interface Shared {
@@ -226,7 +226,8 @@ export class DerivedNode<I, O> extends Node<O> {
   readonly #dirty = new Set<Key>();
   /** Only rows that look something up have one. */
   readonly #cells = new Map<Key, Cell>();
-  #reads: Set<Readers> | undefined;
+  /** What the running derivation has looked up so far. */
+  #reads: Readers[] = [];
 
   constructor(
     name: string,
@@ -258,7 +259,6 @@ export class DerivedNode<I, O> extends Node<O> {
       return this.write(key, undefined);
     }
     this.shared.recomputed++;
-    this.#reads = undefined;
     this.shared.deriving = this.name;
     let output: O | undefined, unchanged = false;
     try {
@@ -271,8 +271,7 @@ export class DerivedNode<I, O> extends Node<O> {
     } finally {
       this.shared.deriving = undefined;
     }
-    this.#depend(key, this.#reads ?? nothing);
-    this.#reads = undefined;
+    this.#depend(key, this.#reads);
     if (!unchanged) this.write(key, output);
   }
 
@@ -302,26 +301,36 @@ export class DerivedNode<I, O> extends Node<O> {
     }
     let readers: Readers | undefined = table.readers.get(key);
     if (readers === undefined) table.readers.set(key, readers = new Readers(table, key));
-    (this.#reads ??= new Set()).add(readers);
+    this.#reads.push(readers);
     return table.rows.get(key);
   };
 
-  /** Makes `reads` all that a row depends on. */
-  #depend(key: Key, reads: Set<Readers>): void {
+  /** Makes `reads` all that a row depends on. Mostly they are what they were before. */
+  #depend(key: Key, reads: readonly Readers[]): void {
     const cell = this.#cells.get(key) ?? { dirty: this.#dirty, key, reads: nothing };
-    for (const readers of cell.reads) {
-      if (reads.has(readers)) continue;
+    if (same(cell.reads, reads)) {
+      this.#reads.length = 0;
+      return;
+    }
+    const before = new Set(cell.reads), after = new Set(reads);
+    for (const readers of before) {
+      if (after.has(readers)) continue;
       readers.delete(cell);
       this.shared.dependencies--;
       if (readers.size === 0) readers.node.readers.delete(readers.key);
     }
-    for (const readers of reads) {
-      if (cell.reads.has(readers)) continue;
+    for (const readers of after) {
+      if (before.has(readers)) continue;
       readers.add(cell);
       this.shared.dependencies++;
     }
     cell.reads = reads;
-    if (reads.size > 0) this.#cells.set(key, cell);
+    if (reads.length > 0) this.#cells.set(key, cell);
     else this.#cells.delete(key);
+    this.#reads = [];
   }
+}
+
+function same(a: readonly Readers[], b: readonly Readers[]): boolean {
+  return a.length === b.length && a.every((readers, i) => readers === b[i]);
 }

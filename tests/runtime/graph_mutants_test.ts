@@ -32,22 +32,22 @@ const mutants: readonly Mutant[] = [
   {
     about: "look-ups are not remembered",
     file: "node.ts",
-    from: "(this.#reads ??= new Set()).add(readers);",
+    from: "this.#reads.push(readers);",
     to: "",
     by: "incrementalIsBatch",
   },
   {
     about: "look-ups of missing rows are not remembered",
     file: "node.ts",
-    from: "(this.#reads ??= new Set()).add(readers);",
-    to: "if (table.rows.has(key)) (this.#reads ??= new Set()).add(readers);",
+    from: "this.#reads.push(readers);",
+    to: "if (table.rows.has(key)) this.#reads.push(readers);",
     by: "incrementalIsBatch",
   },
   {
     about: "look-ups before a throw are not remembered",
     file: "node.ts",
     from: "output = this.#replacement(error, input, key);",
-    to: "output = this.#replacement(error, input, key); this.#reads = undefined;",
+    to: "output = this.#replacement(error, input, key); this.#reads = [];",
     by: "incrementalIsBatch",
   },
   {
