@@ -31,6 +31,18 @@ function self(): readonly [string, ...string[]] {
   return [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", Deno.mainModule];
 }
 
+const runProgram: Io["run"] = async ({ program, args, env, signal }) => {
+  const { code, stdout, stderr } = await new Deno.Command(program, {
+    args: [...args],
+    env,
+    signal,
+    stdin: "null",
+  })
+    .output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+};
+
 function processIo(): Io {
   let signal: AbortSignal | undefined; // Listening for signals changes what they do: only once somebody asks.
   return {
@@ -39,9 +51,13 @@ function processIo(): Io {
     env: Deno.env.toObject(),
     outIsTerminal: Deno.stdout.isTerminal(),
     errIsTerminal: Deno.stderr.isTerminal(),
-    platform: { os: Deno.build.os, arch: Deno.build.arch },
+    platform: Deno.build,
     read: async (path) =>
       path === "-" ? await new Response(Deno.stdin.readable).text() : await Deno.readTextFile(path),
+    run: runProgram,
+    stdinEnds: async () => {
+      for await (const _ of Deno.stdin.readable) { /* It says nothing but that it is there. */ }
+    },
     get signal() {
       return signal ??= interruption();
     },

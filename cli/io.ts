@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Surroundings } from "../kube/surroundings.ts";
 
 export interface Io {
   /** Writes to standard output, as it is. */
@@ -12,9 +13,13 @@ export interface Io {
   readonly env: { readonly [name: string]: string | undefined };
   readonly outIsTerminal: boolean;
   readonly errIsTerminal: boolean;
-  readonly platform: { readonly os: string; readonly arch: string };
+  readonly platform: { readonly os: string; readonly arch: string; readonly target: string };
   /** Reads a file, or standard input for `-`. */
   read(path: string): Promise<string>;
+  /** Runs a program to its end, for credential plugins. */
+  readonly run: Surroundings["run"];
+  /** Resolves once standard input has ended. */
+  stdinEnds(): Promise<void>;
   /** Aborted by SIGINT and SIGTERM, with an {@linkcode Interrupted} as its reason. */
   readonly signal: AbortSignal;
   /** The program and first arguments that run this same program again. */

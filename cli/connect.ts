@@ -1,0 +1,61 @@
+/**
+ * Finds the API server that a command is to talk to.
+ *
+ * @module
+ */
+import { systemClock } from "../controllers/runtime/clock.ts";
+import type { Log } from "../controllers/runtime/log.ts";
+import { createKube } from "../kube/client.ts";
+import { clusterOf } from "../kube/context.ts";
+import { ConfigError } from "../kube/errors.ts";
+import { defaultKubeconfigs, readKubeconfigs } from "../kube/kubeconfig.ts";
+import type { Kube } from "../kube/types.ts";
+import { type Io, UsageError } from "./io.ts";
+import { version } from "./version.ts";
+
+export interface ConnectOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  /** The directory of a standalone gateway, whose kubeconfig is used if none is named. */
+  readonly data?: string;
+}
+
+export interface Caller {
+  /** Which part of Gatehouse is asking. */
+  readonly component?: string;
+  readonly log?: Log;
+}
+
+/** Opens a client. Throws a {@linkcode UsageError} if no kubeconfig can be used. */
+export async function connect(io: Io, options: ConnectOptions, caller: Caller = {}): Promise<Kube> {
+  const { component = "cli", log } = caller, common = { clock: systemClock, ...log && { log } };
+  try {
+    const kubeconfig = await readKubeconfigs(await kubeconfigs(io, options), { readFile: io.read });
+    const cluster = clusterOf(kubeconfig, {
+      ...common,
+      context: options.context,
+      surroundings: { env: io.env, readFile: io.read, run: io.run },
+    });
+    return createKube(cluster, { ...common, version, component });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new UsageError(error.message, { cause: error.cause });
+  }
+}
+
+async function kubeconfigs(io: Io, { kubeconfig, data }: ConnectOptions): Promise<readonly string[]> {
+  if (kubeconfig !== undefined) return [kubeconfig];
+  const own = `${data}/kubeconfig`;
+  if (!io.env.KUBECONFIG && data !== undefined && await exists(own)) return [own];
+  return defaultKubeconfigs(io.env);
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

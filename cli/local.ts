@@ -1,0 +1,159 @@
+/**
+ * An operator whose data plane is this machine: what `standalone` and `operator` have in common.
+ *
+ * @module
+ */
+import { systemClock } from "../controllers/runtime/clock.ts";
+import type { RootLog } from "../controllers/runtime/log.ts";
+import { createMetrics } from "../controllers/runtime/metrics.ts";
+import { createAuthority } from "../controllers/runtime/pki.ts";
+import { Scope } from "../controllers/runtime/scope.ts";
+import { defaultConfig } from "../controllers/translate/mod.ts";
+import type { Kube } from "../kube/types.ts";
+import { type AddressWant, choosePool, wantOf } from "../standalone/addresses.ts";
+import type { Pool } from "../standalone/addresses/pool.ts";
+import { DataPlane, type EnvoyFiles, type EnvoyInput } from "../standalone/data_plane.ts";
+import { cacheDirectory, type EnvoyBinary, findEnvoy } from "../standalone/envoy/find.ts";
+import { bootstrap, sdsFiles } from "../xds/bootstrap.ts";
+import { serveAdmin } from "./admin.ts";
+import { type Io, UsageError } from "./io.ts";
+import { identityOf, operate, type Operator, xdsServerName } from "./operate.ts";
+import { reportOf } from "./report.ts";
+import { version } from "./version.ts";
+
+/** What has to be there before anything is started. */
+export interface Parts {
+  readonly binary: EnvoyBinary;
+  readonly pool: Pool;
+}
+
+/** Finds Envoy, fetching it if need be, and the addresses that Gateways can have. */
+export async function findParts(
+  options: { readonly envoy?: string; readonly addresses?: string },
+  data: string,
+  io: Io,
+): Promise<Parts> {
+  const pool = await choosePool(options.addresses);
+  if ("problem" in pool) throw new UsageError(pool.problem);
+  const found = await findEnvoy({
+    flag: options.envoy,
+    variable: io.env.ENVOY,
+    path: io.env.PATH,
+    cache: cacheDirectory((name) => io.env[name], data),
+    platform: io.platform,
+    clock: systemClock,
+    progress: (line) => io.err(line),
+    signal: io.signal,
+  });
+  if ("problem" in found) throw new UsageError(found.problem, { status: 1 });
+  return { binary: found.envoy, pool: pool.pool };
+}
+
+export interface LocalOptions extends Parts {
+  /** The directory of everything that lasts; absolute. */
+  readonly data: string;
+  readonly concurrency?: number;
+  readonly controllerName?: string;
+  readonly kube: Kube;
+  readonly log: RootLog;
+  /** Told after each settle. */
+  readonly settled?: (operator: Operator) => void;
+}
+
+/** An operator with its Envoys. Disposing of it drains them first. */
+export interface Local extends AsyncDisposable {
+  readonly operator: Operator;
+  readonly dataPlane: DataPlane;
+  readonly scope: Scope;
+}
+
+/** Starts the operator and the data plane. */
+export async function startLocal(options: LocalOptions): Promise<Local> {
+  const { data, binary, pool, concurrency, kube, log } = options;
+  const clock = systemClock, now = clock.now().getTime();
+  await using stack = new AsyncDisposableStack();
+  const scope = stack.use(new Scope());
+  const metrics = createMetrics({ clock, version });
+  const authority = await createAuthority({
+    commonName: "gatehouse xDS",
+    notBefore: new Date(now - 60_000),
+    notAfter: new Date(now + tenYears),
+  });
+  let dataPlane: DataPlane | undefined;
+  const operator = await operate({
+    kube,
+    config: { ...defaultConfig, ...options.controllerName && { controllerName: options.controllerName } },
+    clock,
+    log,
+    metrics,
+    scope,
+    xds: { hostname: "127.0.0.1", port: 0, authority },
+    settled: (operator) => {
+      if (operator.translation.gateways.changed.size > 0) dataPlane?.sync(wantsOf(operator));
+      options.settled?.(operator);
+    },
+  });
+  stack.use(operator.xds);
+  const { world, loop } = operator;
+  dataPlane = stack.use(
+    await DataPlane.open({
+      directory: data,
+      binary,
+      pool,
+      ...concurrency !== undefined && { concurrency },
+      authority,
+      identityOf,
+      envoy: (input) => envoyFiles(input, operator.xds.port),
+      clock,
+      log,
+      onAddresses: (gateway, addresses) => {
+        if (addresses) world.addresses.set(gateway, addresses);
+        else world.addresses.delete(gateway);
+        loop.changed();
+      },
+      onProxies: (gateway, proxies) => {
+        if (proxies.length > 0) world.proxies.set(gateway, proxies);
+        else world.proxies.delete(gateway);
+        loop.changed();
+      },
+    }),
+  );
+  dataPlane.sync(wantsOf(operator));
+  const plane = dataPlane;
+  stack.use(
+    await serveAdmin(`${data}/operator.sock`, {
+      metrics,
+      awaited: () => loop.awaited,
+      report: () => reportOf(operator, plane.statuses()),
+      log,
+    }),
+  );
+  const owned = stack.move();
+  return { operator, dataPlane, scope, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const tenYears = 10 * 365 * 24 * 3600 * 1000;
+
+/** What the Gateways that can be served ask for. */
+function wantsOf({ world, translation }: Operator): readonly AddressWant[] {
+  const wants: AddressWant[] = [];
+  for (const [key, { terminating, refused, ports }] of translation.gateways.entries()) {
+    const gateway = world.objects.Gateway.get(key);
+    if (gateway && !terminating && refused === undefined) wants.push({ ...wantOf(gateway), ports });
+  }
+  return wants;
+}
+
+function envoyFiles(
+  { gateway, proxy, adminSocket, directory, certificates }: EnvoyInput,
+  port: number,
+): EnvoyFiles {
+  const options = {
+    proxy,
+    gateway,
+    adminSocket,
+    sdsDirectory: directory,
+    xds: { host: "127.0.0.1", port, serverName: xdsServerName },
+  };
+  return { bootstrap: JSON.stringify(bootstrap(options)), files: sdsFiles(certificates, options) };
+}

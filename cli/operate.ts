@@ -1,0 +1,227 @@
+/**
+ * The operator, put together: watches, tables, xDS server, effects.
+ *
+ * @module
+ */
+import type { ApiObject, Kind } from "../crds/kind.ts";
+import { kindOf } from "../crds/mod.ts";
+import { type Controller, enqueue, worker } from "../controllers/controller.ts";
+import type { GatewayKey, ResourceId } from "../controllers/ir/mod.ts";
+import { Loop } from "../controllers/loop.ts";
+import type { Clock } from "../controllers/runtime/clock.ts";
+import { watchEventLoop } from "../controllers/runtime/event_loop.ts";
+import { Graph, type Source } from "../controllers/runtime/graph.ts";
+import type { Log } from "../controllers/runtime/log.ts";
+import type { Metrics } from "../controllers/runtime/metrics.ts";
+import { issue, type KeyPair } from "../controllers/runtime/pki.ts";
+import { Queue } from "../controllers/runtime/queue.ts";
+import type { Scope } from "../controllers/runtime/scope.ts";
+import { statusController, type StatusPatch } from "../controllers/status.ts";
+import {
+  type Config,
+  createWorld,
+  deriveIr,
+  kinds,
+  stamp,
+  type Translation,
+  type World,
+} from "../controllers/translate/mod.ts";
+import type { Kube } from "../kube/types.ts";
+import { watch, type WatchHealth } from "../kube/watch.ts";
+import { deriveXds } from "../xds/build/mod.ts";
+import { XdsCache } from "../xds/cache.ts";
+import { startXdsServer, type XdsServer } from "../xds/grpc/server.ts";
+import { Ledger } from "../xds/ledger/mod.ts";
+import type { XdsMetrics } from "../xds/metrics.ts";
+
+export interface OperateOptions {
+  readonly kube: Kube;
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly xds: {
+    readonly hostname: string;
+    /** 0 for any that is free. */
+    readonly port: number;
+    /** Signs the server's certificate, and those of the proxies that it serves. */
+    readonly authority: KeyPair;
+  };
+  /** Owns the background work. */
+  readonly scope: Scope;
+  /** Told after each settle, for effects that follow tables of their own. */
+  readonly settled?: (operator: Operator) => void;
+}
+
+/** An operator that runs. */
+export interface Operator {
+  readonly graph: Graph;
+  readonly world: World;
+  readonly translation: Translation;
+  readonly ledger: Ledger;
+  readonly xds: XdsServer;
+  readonly loop: Loop;
+  /** How the watch of each kind is doing. */
+  readonly watches: ReadonlyMap<string, WatchHealth>;
+}
+
+/** The DNS name in the certificate of the xDS server. */
+export const xdsServerName = "xds.gatehouse.internal";
+
+/** What the certificate of a proxy says about whom it serves. */
+export function identityOf(gateway: GatewayKey): string {
+  return `${identityPrefix}${gateway}`;
+}
+const identityPrefix = "gatehouse://gateway/";
+
+/** How many statuses are written at once. */
+const statusWorkers = 16;
+
+/** A year, in milliseconds. */
+const year = 365 * 24 * 3600 * 1000;
+
+/** Starts everything; resolves once the xDS server listens and the watches are under way. */
+export async function operate(options: OperateOptions): Promise<Operator> {
+  const { kube, config, clock, log, metrics, scope } = options;
+  const graph = new Graph({
+    clock,
+    onFailure: ({ table, key, error }) => log.error("Cannot derive a row", { table, row: key, error }),
+  });
+  const world = createWorld(graph);
+  const translation = deriveIr(graph, world, config);
+  const resources = deriveXds(graph, translation.ir);
+  metrics.watchTables(graph);
+
+  const cache = new XdsCache(), xdsMetrics = observeXds(metrics);
+  const ledger = new Ledger({
+    contributions: translation.ir.contributions,
+    resources,
+    proxies: world.proxies,
+    verdicts: world.verdicts,
+    rejections: world.rejections,
+    clock,
+    wake: () => loop.changed(),
+    metrics: xdsMetrics,
+  });
+  scope.signal.addEventListener("abort", () => ledger[Symbol.dispose](), { once: true });
+
+  const status = statusController({
+    due: translation.due,
+    kube,
+    kindOf: (name) => kindNamed(name),
+    stamp,
+    clock,
+  });
+  const controllers: readonly [Controller<StatusPatch>, Queue][] = [
+    [status, startQueue(status, statusWorkers, options)],
+  ];
+
+  const loop: Loop = new Loop({
+    graph,
+    clock,
+    log,
+    settled: (settlement) => {
+      metrics.settled(settlement);
+      if (!settlement.changed) return;
+      cache.update(resources);
+      ledger.settled();
+      for (const [controller, queue] of controllers) enqueue(controller, queue);
+      options.settled?.(operator);
+    },
+  });
+  scope.signal.addEventListener("abort", () => loop[Symbol.dispose](), { once: true });
+
+  const xds = await startXds(options, cache, ledger, xdsMetrics);
+  const watches = new Map<string, WatchHealth>();
+  const operator: Operator = { graph, world, translation, ledger, xds, loop, watches };
+
+  for (const name of kinds) loop.await(kindNamed(name).plural);
+  for (const name of kinds) {
+    const kind = kindNamed(name), source = world.objects[name] as unknown as Source<ApiObject>;
+    scope.spawn(`watch of ${kind.plural}`, async (signal) => {
+      const health = (health: WatchHealth) => {
+        watches.set(kind.plural, health);
+        metrics.watchUp.set({ kind: name }, health.state === "watching" ? 1 : 0);
+      };
+      await loop.follow(kind, watch(kube, kind, { clock, log, health, signal }), source);
+    });
+  }
+  scope.spawn("event loop", (signal) =>
+    watchEventLoop({
+      clock,
+      signal,
+      observe: (lag) => metrics.eventLoopLag.observe(lag / 1000),
+    }));
+  return operator;
+}
+
+function startQueue<D>(controller: Controller<D>, concurrency: number, options: OperateOptions): Queue {
+  const { clock, log, metrics, scope } = options;
+  const queue = new Queue({
+    name: controller.name,
+    clock,
+    log,
+    observer: metrics.queueObserver(controller.name, concurrency),
+  });
+  scope.spawn(controller.name, (signal) => queue.run(worker(controller, log), { concurrency, signal }));
+  return queue;
+}
+
+async function startXds(
+  options: OperateOptions,
+  cache: XdsCache,
+  ledger: Ledger,
+  metrics: XdsMetrics,
+): Promise<XdsServer> {
+  const { clock, log, scope, xds: { hostname, port, authority } } = options;
+  const now = clock.now().getTime();
+  const leaf = await issue(authority, {
+    commonName: "gatehouse",
+    dnsNames: [xdsServerName],
+    usages: ["server"],
+    notBefore: new Date(now - 60_000),
+    notAfter: new Date(now + year),
+  });
+  return await startXdsServer({
+    cache,
+    tls: { ...leaf, clientAuthority: authority.certificate },
+    authenticate: ({ certificate }) => {
+      const gateways = (certificate?.uris ?? []).filter((uri) => uri.startsWith(identityPrefix));
+      return certificate && gateways.map((uri) => uri.slice(identityPrefix.length));
+    },
+    hostname,
+    port,
+    clock,
+    log,
+    onEvent: (event) => ledger.observe(event),
+    metrics,
+    signal: scope.signal,
+  });
+}
+
+function observeXds(metrics: Metrics): XdsMetrics {
+  const typeOf = (id: ResourceId) => id.slice(0, id.indexOf(":"));
+  return {
+    stream: (change) => metrics.xdsStreams.inc(change),
+    pushed: (type, _resources, _removed, bytes) => {
+      metrics.xdsPushes.inc({ type });
+      metrics.xdsBytes.inc({ type }, bytes);
+    },
+    acked: (id, milliseconds) => metrics.xdsAckTime.observe({ type: typeOf(id) }, milliseconds / 1000),
+    nacked: (id) => metrics.xdsNacks.inc({ type: typeOf(id) }),
+  };
+}
+
+const groups: { readonly [kind: string]: string } = {
+  Namespace: "",
+  Service: "",
+  Secret: "",
+  ConfigMap: "",
+  EndpointSlice: "discovery.k8s.io",
+};
+
+function kindNamed(name: string): Kind {
+  const kind = kindOf(groups[name] ?? "gateway.networking.k8s.io", name);
+  if (!kind) throw new Error(`Cannot find kind "${name}"`);
+  return kind;
+}

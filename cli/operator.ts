@@ -1,0 +1,61 @@
+/**
+ * `gatehouse operator`: the operator alone, against any API server.
+ *
+ * @module
+ */
+import { type Command, InvalidArgumentError } from "commander";
+import { connect, type ConnectOptions } from "./connect.ts";
+import type { Io } from "./io.ts";
+import { contextOption, dataOption, kubeconfigOption, logFormatOption, logLevelOption } from "./options.ts";
+import { openLog } from "./process_log.ts";
+import { until } from "./until.ts";
+
+interface Options extends ConnectOptions {
+  readonly data: string;
+  readonly addresses?: string;
+  readonly envoy?: string;
+  readonly concurrency?: number;
+  readonly controllerName?: string;
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly logFormat: "auto" | "text" | "json";
+}
+
+export function registerOperator(program: Command, io: Io): void {
+  program.command("operator")
+    .description("Run the operator against an API server, with an Envoy on this machine for each Gateway")
+    .addOption(kubeconfigOption()).addOption(contextOption()).addOption(dataOption())
+    .option(
+      "--addresses <pool>",
+      "addresses that Gateways may have: a CIDR, or addresses separated by commas",
+    )
+    .option("--envoy <path>", "the Envoy to run; default: $ENVOY, PATH, then one that is fetched")
+    .option("--concurrency <n>", "worker threads of each Envoy", count)
+    .option("--controller-name <name>", "serve GatewayClasses with this controllerName instead of ours")
+    .addOption(logLevelOption()).addOption(logFormatOption())
+    .addHelpText(
+      "after",
+      `
+Examples:
+  gatehouse operator --kubeconfig ~/.kube/config --context kind-dev
+  gatehouse operator --data /var/lib/gatehouse --addresses 192.168.7.0/24`,
+    )
+    .action(async (options: Options) => {
+      const { findParts, startLocal } = await import("./local.ts");
+      const log = openLog(io, options);
+      await Deno.mkdir(options.data, { recursive: true, mode: 0o700 });
+      const data = await Deno.realPath(options.data);
+      const parts = await findParts(options, data, io);
+      const kube = await connect(io, options, { component: "operator", log });
+      await using local = await startLocal({ ...options, ...parts, data, kube, log });
+      await until(AbortSignal.any([io.signal, local.scope.signal]));
+    });
+}
+
+/** Parses a positive number. */
+export function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) {
+    throw new InvalidArgumentError("Expected a positive whole number.");
+  }
+  return value;
+}
