@@ -10,7 +10,7 @@ const allowed: { readonly [part: string]: readonly string[] } = {
   crds: ["zod"],
   ir: ["types/runtime"],
   runtime: ["@peculiar/x509", "prom-client", "reflect-metadata", "node:"],
-  kube: ["crds", "runtime", "@cloudydeno/kubernetes-apis", "@std/http", "rfc6902", "yaml"],
+  kube: ["crds", "runtime", "@cloudydeno/kubernetes-apis", "@std/http", "rfc6902", "yaml", "zod", "node:"],
   translate: ["crds", "ir", "graph", "re2js"],
   xds: ["ir", "runtime", "@bufbuild/protobuf", "node:"],
   webhooks: ["crds", "translate", "hono"],
