@@ -1,0 +1,149 @@
+/**
+ * A fetch-style handler behind `node:https`, which, unlike `Deno.serve`, asks clients for their certificates.
+ *
+ * @module
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { KeyPair } from "../../controllers/runtime/pki.ts";
+import type { Identity } from "./access.ts";
+
+export interface HttpsOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly certificate: KeyPair;
+  /** Whose client certificates count; PEM. */
+  readonly clientAuthority: string;
+  readonly handle: (request: Request, identity: Identity | undefined) => Response | Promise<Response>;
+  readonly onError: (error: unknown) => void;
+}
+
+export interface HttpsServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Listens. Disposing of the server cuts what is left of its connections. */
+export async function listen(options: HttpsOptions): Promise<HttpsServer> {
+  const { host, certificate } = options;
+  const running = new Set<Promise<void>>();
+  const server = createServer({
+    cert: certificate.certificate,
+    key: certificate.key,
+    ca: options.clientAuthority,
+    requestCert: true,
+    rejectUnauthorized: false, // who has none gets 401, not a broken handshake
+    ALPNProtocols: ["http/1.1"],
+    minVersion: "TLSv1.2",
+  }, (incoming, outgoing) => {
+    const run = serve(options, incoming, outgoing).finally(() => running.delete(run));
+    running.add(run);
+  });
+  server.keepAliveTimeout = 90_000; // longer than client-go keeps idle connections, so that it is who closes them
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, host, () => {
+      server.off("error", reject);
+      server.on("error", options.onError);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      await Promise.race([Promise.all(running), new Promise((resolve) => setTimeout(resolve, 0))]);
+      server.closeAllConnections();
+      await Promise.all(running);
+      await closed;
+    },
+  };
+}
+
+/** Who the client is by its certificate, if that is one of ours. */
+export function identityOf(socket: TLSSocket): Identity | undefined {
+  if (!socket.authorized) return undefined;
+  const { subject } = socket.getPeerCertificate() as unknown as {
+    readonly subject?: { readonly CN?: string | readonly string[]; readonly O?: string | readonly string[] };
+  };
+  const [user] = [subject?.CN ?? []].flat();
+  return user ? { user, groups: [subject?.O ?? []].flat() } : undefined;
+}
+
+async function serve(
+  options: HttpsOptions,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const closed = new AbortController();
+  outgoing.on("close", () => closed.abort());
+  try {
+    const request = toRequest(incoming, closed.signal);
+    const response = await options.handle(request, identityOf(incoming.socket as TLSSocket));
+    await send(response, outgoing, closed.signal);
+  } catch (error) {
+    if (!closed.signal.aborted) options.onError(error);
+    outgoing.destroy();
+  }
+}
+
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
+  const { method = "GET", url = "/" } = incoming;
+  const headers = new Headers();
+  for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
+    headers.append(incoming.rawHeaders[i]!, incoming.rawHeaders[i + 1]!);
+  }
+  const body = method === "GET" || method === "HEAD" ? null : toStream(incoming);
+  return new Request(new URL(url, "https://localhost"), { method, headers, body, signal });
+}
+
+function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const chunks = incoming[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value as Uint8Array);
+    },
+    async cancel() {
+      await chunks.return?.();
+    },
+  }, { highWaterMark: 0 });
+}
+
+async function send(response: Response, outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  if (!response.body) {
+    outgoing.end();
+    return;
+  }
+  outgoing.flushHeaders();
+  const reader = response.body.getReader();
+  const stop = () => void reader.cancel().catch(() => {}); // an errored stream has nothing left to cancel
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done || signal.aborted) break;
+      if (!outgoing.write(value)) await drained(outgoing, signal);
+    }
+    outgoing.end();
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || !outgoing.writableNeedDrain) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off("drain", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    outgoing.once("drain", done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
