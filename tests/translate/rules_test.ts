@@ -1,0 +1,203 @@
+/**
+ * The small rules, as tables.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import type { RouteMatch } from "../../controllers/ir/mod.ts";
+import { join } from "../../controllers/translate/conditions.ts";
+import { stamp } from "../../controllers/translate/due.ts";
+import { endpointsOf } from "../../controllers/translate/endpoints.ts";
+import { granted } from "../../controllers/translate/grants.ts";
+import { covering, covers, intersect } from "../../controllers/translate/hostnames.ts";
+import { matchesSelector } from "../../controllers/translate/labels.ts";
+import { compare, matchesAll, rankOf } from "../../controllers/translate/matches.ts";
+import { headerFault, regexFault } from "../../controllers/translate/validate.ts";
+import { random } from "../support/random.ts";
+import { service, slice } from "./cluster.ts";
+
+Deno.test("hostnames: what two have in common", () => {
+  const table: readonly (readonly [string, string, string | undefined])[] = [
+    ["*", "*", "*"],
+    ["*", "a.com", "a.com"],
+    ["a.com", "a.com", "a.com"],
+    ["a.com", "b.com", undefined],
+    ["*.a.com", "x.a.com", "x.a.com"],
+    ["*.a.com", "x.y.a.com", "x.y.a.com"],
+    ["*.a.com", "a.com", undefined],
+    ["*.a.com", "xa.com", undefined],
+    ["*.a.com", "*.x.a.com", "*.x.a.com"],
+    ["*.a.com", "*.com", "*.a.com"],
+    ["*.a.com", "*.b.com", undefined],
+    ["*.x.a.com", "x.a.com", undefined],
+  ];
+  for (const [a, b, common] of table) {
+    assertEquals(intersect(a, b), common, `${a} and ${b}`);
+    assertEquals(intersect(b, a), common, `${b} and ${a}`);
+  }
+});
+
+Deno.test("hostnames: everything that covers one, the most specific first", () => {
+  assertEquals(covering("a.b.com"), ["a.b.com", "*.b.com", "*.com", "*"]);
+  assertEquals(covering("*.b.com"), ["*.b.com", "*.com", "*"]);
+  assertEquals(covering("localhost"), ["localhost", "*"]);
+  assertEquals(covering("*"), ["*"]);
+  for (const name of ["a.b.c.com", "*.b.c.com"]) {
+    for (const other of covering(name)) assertEquals(covers(other, name), true, `${other} covers ${name}`);
+  }
+});
+
+Deno.test("labels: selectors", () => {
+  const labels = { team: "blue", tier: "" };
+  const expression = (key: string, operator: string, ...values: string[]) =>
+    matchesSelector({ matchExpressions: [{ key, operator, values }] }, labels);
+  assertEquals(matchesSelector({}, {}), true);
+  assertEquals(matchesSelector({ matchLabels: { team: "blue" } }, labels), true);
+  assertEquals(matchesSelector({ matchLabels: { team: "red" } }, labels), false);
+  assertEquals(matchesSelector({ matchLabels: { constructor: "x" } }, labels), false);
+  assertEquals(expression("team", "In", "red", "blue"), true);
+  assertEquals(expression("none", "In", ""), false);
+  assertEquals(expression("team", "NotIn", "blue"), false);
+  assertEquals(expression("none", "NotIn", "blue"), true);
+  assertEquals(expression("tier", "Exists"), true);
+  assertEquals(expression("none", "Exists"), false);
+  assertEquals(expression("none", "DoesNotExist"), true);
+  assertEquals(expression("tier", "DoesNotExist"), false);
+  assertEquals(expression("team", "Like", "blue"), false, "an operator that is new to us lets nobody in");
+});
+
+Deno.test("grants: every part of a reference has to be granted by one grant", () => {
+  const grant = (from: object, to: object) => ({
+    apiVersion: "gateway.networking.k8s.io/v1beta1",
+    kind: "ReferenceGrant" as const,
+    metadata: { name: "g", namespace: "b" },
+    spec: {
+      from: [{ group: "g", kind: "R", namespace: "a", ...from }],
+      to: [{ group: "", kind: "Service", ...to }],
+    },
+  });
+  const reference = {
+    from: { group: "g", kind: "R", namespace: "a" },
+    to: { group: "", kind: "Service", name: "s" },
+  };
+  const by = (...grants: ReturnType<typeof grant>[]) =>
+    granted(reference, new Map(grants.map((g, i) => [String(i), g])));
+  assertEquals(granted(reference, undefined), false);
+  assertEquals(by(grant({}, {})), true);
+  assertEquals(by(grant({}, { name: "s" })), true);
+  assertEquals(by(grant({}, { name: "t" })), false);
+  assertEquals(by(grant({ namespace: "c" }, {})), false);
+  assertEquals(by(grant({ group: "h" }, {})), false);
+  assertEquals(by(grant({ kind: "S" }, {})), false);
+  assertEquals(by(grant({}, { kind: "Secret" })), false);
+  assertEquals(by(grant({}, { group: "x" })), false);
+  assertEquals(by(grant({ namespace: "c" }, {}), grant({}, { name: "t" })), false, "not half by each");
+});
+
+Deno.test("matches: precedence is a total order", () => {
+  const rnd = random(1);
+  const values = (n: number) => rnd.list(n, (i) => ({ name: `n${i}`, type: "exact" as const, value: "v" }));
+  const entries = Array.from({ length: 60 }, (_, i) => {
+    const match: RouteMatch = {
+      path: { type: rnd.pick(["exact", "prefix", "regex"]), value: rnd.pick(["/", "/a", "/b", "/ab"]) },
+      ...rnd.oneIn(2) && { method: "GET" },
+      headers: values(2),
+      queryParams: values(2),
+    };
+    const key = `default/r${rnd.int(3)}`;
+    return {
+      route: { name: `${i}`, origin: key, match, action: { kind: "respond", status: 500 } } as const,
+      rank: rankOf(match, { created: rnd.pick(["1", "2"]), key }, rnd.int(2), i, rnd.oneIn(4)),
+    };
+  });
+  for (const a of entries) {
+    for (const b of entries) {
+      assertEquals(Math.sign(compare(a, b)) || 0, -Math.sign(compare(b, a)) || 0);
+      assertEquals(compare(a, b) === 0, a === b);
+      for (const c of entries) {
+        if (compare(a, b) < 0 && compare(b, c) < 0) assertEquals(compare(a, c) < 0, true);
+      }
+    }
+  }
+});
+
+Deno.test("matches: only what nothing gets past hides the rest", () => {
+  const everything: RouteMatch = { path: { type: "prefix", value: "/" }, headers: [], queryParams: [] };
+  const value = { name: "a", type: "exact", value: "b" } as const;
+  assertEquals(matchesAll(everything), true);
+  assertEquals(matchesAll({ ...everything, path: { type: "exact", value: "/" } }), false);
+  assertEquals(matchesAll({ ...everything, path: { type: "prefix", value: "/a" } }), false);
+  assertEquals(matchesAll({ ...everything, path: { type: "regex", value: "/" } }), false);
+  assertEquals(matchesAll({ ...everything, method: "GET" }), false);
+  assertEquals(matchesAll({ ...everything, headers: [value] }), false);
+  assertEquals(matchesAll({ ...everything, queryParams: [value] }), false);
+});
+
+Deno.test("validation: regular expressions and headers", () => {
+  for (const fine of ["", "a|b", "[a-z]+\\d{2,3}", "(?i)x", "\\p{Greek}", "(?P<name>x)"]) {
+    assertEquals(regexFault(fine), undefined, fine);
+  }
+  for (const bad of ["(", "[", "a**", "(?=x)", "(?!x)", "\\1", "x{1001}", "(?<!x)y"]) {
+    assertEquals(regexFault(bad)?.startsWith(`RE2 refuses the regular expression "${bad}" (`), true, bad);
+  }
+  assertEquals(headerFault("set", "X-Fine", "with\ttab and ümlaut"), undefined);
+  assertEquals(headerFault("set", "Host", "x"), undefined);
+  for (const bad of ["", "a b", "a:b", ":path", "ä", "a\n"]) {
+    assertEquals(headerFault("set", bad, "x")?.includes("is not a header name"), true, bad);
+  }
+  for (const bad of ["a\r\nb", "\0", "\x7f"]) {
+    assertEquals(headerFault("add", "a", bad)?.includes("control characters"), true, bad);
+  }
+  assertEquals(headerFault("add", "Host", "x")?.includes("it can only be set"), true);
+  assertEquals(headerFault("remove", "hOST", "")?.includes("it can only be set"), true);
+});
+
+Deno.test("endpoints: an endpoint in two slices counts once, and as usable if one of them says so", () => {
+  const cluster = { name: "default/app/80", protocol: "http1", service: "default/app", port: 80 } as const;
+  const ready = slice("app", "10.0.0.1");
+  const leaving = {
+    ...ready,
+    endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready: false, serving: true, terminating: true } }],
+  };
+  for (const slices of [[ready, leaving], [leaving, ready]]) {
+    const group = new Map(slices.map((s, i) => [String(i), s]));
+    assertEquals(endpointsOf(cluster, service("app"), group).localities, [
+      { zone: "", endpoints: [{ address: "10.0.0.1", port: 8080, draining: false }] },
+    ]);
+  }
+  assertEquals(endpointsOf(cluster, service("app"), undefined), { cluster: cluster.name, localities: [] });
+});
+
+Deno.test("due: the time of transition is put in where it is missing, and nowhere else", () => {
+  const condition = { type: "T", status: "True", reason: "R", message: "" };
+  const old = { ...condition, lastTransitionTime: "2020-01-01T00:00:00Z" };
+  const test = { op: "test", path: "/metadata/resourceVersion", value: "1" } as const;
+  const other = { type: "IPAddress", value: "192.0.2.1" };
+  const now = new Date("2026-01-02T03:04:05.678Z");
+  assertEquals(
+    stamp([
+      test,
+      { op: "add", path: "/status", value: { conditions: [condition, old], addresses: [other] } },
+      { op: "remove", path: "/status/parents/0" },
+    ], now),
+    [
+      test,
+      {
+        op: "add",
+        path: "/status",
+        value: {
+          conditions: [{ ...condition, lastTransitionTime: "2026-01-02T03:04:05Z" }, old],
+          addresses: [other],
+        },
+      },
+      { op: "remove", path: "/status/parents/0" },
+    ],
+  );
+});
+
+Deno.test("conditions: messages are joined without repetition and stay within the API's limit", () => {
+  assertEquals(join(["a", "b", "a"]), "a; b");
+  const long = join(Array.from({ length: 10_000 }, (_, i) => `message ${i}`));
+  assertEquals(new TextEncoder().encode(long).length < 32_768, true);
+  assertEquals(long.endsWith("…"), true);
+});
