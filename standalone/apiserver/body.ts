@@ -4,6 +4,7 @@
  * @module
  */
 import { parse } from "yaml";
+import { decodeProtobuf, protobufType } from "./protobuf.ts";
 import { badRequest, tooLarge, unsupportedMediaType } from "./status.ts";
 
 const limit = 3 * 1024 * 1024;
@@ -16,10 +17,18 @@ export async function readBody(
   request: Request,
   options: { readonly text?: boolean; readonly optional?: boolean } = {},
 ): Promise<unknown> {
-  const text = await readText(request);
-  if (options.text) return text;
-  if (text === "" && options.optional) return undefined;
+  const bytes = await readBytes(request);
   const type = (request.headers.get("content-type") ?? "").split(";")[0]!.trim();
+  if (bytes.length === 0 && options.optional) return undefined;
+  if (type === protobufType && !options.text) {
+    try {
+      return decodeProtobuf(bytes);
+    } catch (error) {
+      throw unsupportedMediaType((error as Error).message);
+    }
+  }
+  const text = new TextDecoder().decode(bytes);
+  if (options.text) return text;
   switch (type) {
     case "":
     case "application/json":
@@ -43,8 +52,8 @@ export async function readBody(
   }
 }
 
-async function readText(request: Request): Promise<string> {
-  if (!request.body) return "";
+async function readBytes(request: Request): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body) {
@@ -58,5 +67,5 @@ async function readText(request: Request): Promise<string> {
     bytes.set(chunk, offset);
     offset += chunk.length;
   }
-  return new TextDecoder().decode(bytes);
+  return bytes;
 }

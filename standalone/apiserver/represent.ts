@@ -138,7 +138,8 @@ export function encoderOf(
       one,
       item: (row) => one(row.object),
       list: (metadata) => around(head, metadata, "items"),
-      bookmark: (metadata) => JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata }),
+      bookmark: (metadata) =>
+        JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata }),
     };
   }
   return {
