@@ -14,6 +14,9 @@ export interface LogFileOptions {
   onFailure(error: unknown): void;
 }
 
+/** In characters. */
+const longestLine = 4096;
+
 /** Appends; writes from several streams do not mix within a chunk. */
 export class LogFile implements AsyncDisposable {
   readonly #options: LogFileOptions;
@@ -21,9 +24,7 @@ export class LogFile implements AsyncDisposable {
   #size = 0;
   #failed = false;
   #queue: Promise<void> = Promise.resolve();
-  #lines: string[] = [];
-  #rest = "";
-  readonly #decoder = new TextDecoder();
+  #lines: readonly string[] = [];
 
   constructor(options: LogFileOptions) {
     this.#options = options;
@@ -36,20 +37,26 @@ export class LogFile implements AsyncDisposable {
 
   forget(): void {
     this.#lines = [];
-    this.#rest = "";
   }
 
-  /** Resolves once the chunk is written, or given up. */
-  write(chunk: Uint8Array): Promise<void> {
-    this.#remember(chunk);
-    this.#queue = this.#queue.then(() => this.#append(chunk));
-    return this.#queue;
+  /**
+   * Begins a stream of output, whose lines are put together apart from those of others. Its function takes the next
+   * chunk, and resolves once that is written or given up.
+   */
+  stream(): (chunk: Uint8Array) => Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    return (chunk) => {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      // A line without an end must not grow for ever.
+      rest = lines.pop()!.slice(-longestLine);
+      this.#remember(lines);
+      this.#queue = this.#queue.then(() => this.#append(chunk));
+      return this.#queue;
+    };
   }
 
-  #remember(chunk: Uint8Array): void {
-    const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split("\n");
-    // A line without an end must not grow for ever.
-    this.#rest = lines.pop()!.slice(-4096);
+  #remember(lines: readonly string[]): void {
     const { remember } = this.#options;
     this.#lines = [...this.#lines, ...lines.slice(-remember)].slice(-remember);
   }

@@ -258,7 +258,8 @@ export class EnvoyProcess implements AsyncDisposable {
   }
 
   async #pump(stream: ReadableStream<Uint8Array>): Promise<void> {
-    for await (const chunk of stream) await this.#file.write(chunk);
+    const write = this.#file.stream();
+    for await (const chunk of stream) await write(chunk);
   }
 
   async #awaitReady(ended: AbortSignal): Promise<void> {
@@ -312,9 +313,10 @@ export class EnvoyProcess implements AsyncDisposable {
   }
 }
 
-/** The last line of a log that says what went wrong. */
+/** The last thing in a log that is not about the daily round. */
 function lastWords(log: readonly string[]): string {
-  const line = log.findLast((line) => /\]\[(?:critical|error)\]/.test(line)) ??
-    log.findLast((line) => line.trim());
-  return line ? `: ${line.replace(/^(?:\[[^\]]*\])+ */, "")}` : "";
+  const line = log.findLast((line) =>
+    line.trim() && !/^\[[^\]]*\]\[\d+\]\[(?:info|debug|trace)\]/.test(line)
+  );
+  return line ? `: ${line.replace(/^(?:\[[^\]]*\] ?)*[: ]*/, "")}` : "";
 }
