@@ -65,7 +65,11 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   const virtualHosts = graph.derive(
     "xds/virtual host",
     ir.virtualHosts,
-    (virtualHost) => encodeVirtualHost(virtualHost, "http"),
+    (virtualHost, read) =>
+      encodeVirtualHost(virtualHost, {
+        scheme: "http",
+        port: () => read(ir.listeners, virtualHost.routes)?.port,
+      }),
     { same: (before, after) => before.hash === after.hash },
   );
   const tablesById = graph.index("xds/routes by id", ir.routeTables, (table) => [

@@ -19,20 +19,32 @@ const responseCodes = {
 
 const defaultPorts: { readonly [scheme: string]: number } = { http: 80, https: 443 };
 
+/** Where a route is served. */
+export interface Place {
+  /** Of the virtual host; perhaps a wildcard. */
+  readonly hostname: string;
+  /** By which requests come in. */
+  readonly scheme: "http" | "https";
+  /** The port that they come in at; looked up only if it matters. */
+  readonly port: () => number | undefined;
+}
+
 /**
- * Builds a redirect for requests to `hostname` (perhaps a wildcard) that came in by `scheme`.
+ * Builds a redirect. A port that goes without saying for its scheme is left out of `Location`; an absent port is the one
+ * of the new scheme, or else that of the request.
  *
- * Without a port, the one that belongs to the new scheme is meant; a port that belongs to its scheme is left out of
- * `Location`. Envoy keeps the port of the request's Host unless it is given a host or a port, so where the virtual
- * host has one name, that name is given.
+ * Envoy keeps the port of the request's Host unless it is given a host or a port. To leave the port out, it is given
+ * the name of the virtual host; where that is a wildcard and the Host is likely to have a port, a port that is spelt out
+ * beats the wrong one.
  */
-export function buildRedirect(redirect: Redirect, hostname: string, scheme: string): RedirectAction {
-  const newScheme = redirect.scheme ?? scheme;
+export function buildRedirect(redirect: Redirect, place: Place): RedirectAction {
+  const scheme = redirect.scheme ?? place.scheme;
   const port = redirect.port ?? (redirect.scheme ? defaultPorts[redirect.scheme] : undefined);
-  const leaveOut = port !== undefined && port === defaultPorts[newScheme];
-  const host = redirect.hostname ?? (port === undefined || hostname.startsWith("*") ? undefined : hostname);
-  // Of a wildcard the name is not known here: a port that is spelt out beats the wrong one.
-  const spellOut = port !== undefined && (!leaveOut || host === undefined && newScheme !== scheme);
+  const leaveOut = port !== undefined && port === defaultPorts[scheme];
+  const name = place.hostname.startsWith("*") ? undefined : place.hostname;
+  const host = redirect.hostname ?? (leaveOut ? name : undefined);
+  const spellOut = port !== undefined &&
+    (!leaveOut || host === undefined && place.port() !== defaultPorts[place.scheme]);
   return {
     ...(redirect.scheme ? { scheme_redirect: redirect.scheme } : {}),
     ...(host ? { host_redirect: host } : {}),

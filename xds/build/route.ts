@@ -7,7 +7,7 @@ import type { Route, RouteAction, WeightedBackend } from "../../controllers/ir/m
 import type * as envoy from "../wire/envoy/route.ts";
 import { headerFields, hostChange } from "./headers.ts";
 import { buildMatch } from "./match.ts";
-import { buildRedirect } from "./redirect.ts";
+import { buildRedirect, type Place } from "./redirect.ts";
 
 /**
  * Clusters that answer by themselves. `500` must not exist anywhere, since Envoy answers for a missing cluster what the
@@ -15,25 +15,25 @@ import { buildRedirect } from "./redirect.ts";
  */
 export const reservedClusters = { 500: "gatehouse/500", 503: "gatehouse/503" } as const;
 
-/** Builds a route of the virtual host for `hostname`, whose requests come in by `scheme`. */
-export function buildRoute(route: Route, hostname: string, scheme: string): envoy.Route {
+/** Builds one route. */
+export function buildRoute(route: Route, place: Place): envoy.Route {
   return {
     name: route.name,
     match: buildMatch(route.match),
-    ...buildAction(route, hostname, scheme),
+    ...buildAction(route, place),
     ...headerFields(route.requestHeaders, route.responseHeaders),
   };
 }
 
 type Action = Pick<envoy.Route, "route" | "redirect" | "direct_response">;
 
-function buildAction(route: Route, hostname: string, scheme: string): Action {
+function buildAction(route: Route, place: Place): Action {
   const { action } = route;
   switch (action.kind) {
     case "respond":
       return { direct_response: { status: action.status } };
     case "redirect":
-      return { redirect: buildRedirect(action, hostname, scheme) };
+      return { redirect: buildRedirect(action, place) };
     case "forward":
       return buildForward(route, action.backends);
   }

@@ -10,6 +10,7 @@ import type { ResourceId, RouteTable, VirtualHost } from "../../controllers/ir/m
 import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
 import { hashOf } from "./hash.ts";
+import type { Place } from "./redirect.ts";
 import { buildRoute, clustersOf } from "./route.ts";
 
 /** A virtual host as a part of a serialized RouteConfiguration. */
@@ -20,13 +21,16 @@ export interface EncodedVirtualHost {
   readonly needs: readonly ResourceId[];
 }
 
-/** Encodes a virtual host whose requests come in by `scheme`. */
-export function encodeVirtualHost({ hostname, entries }: VirtualHost, scheme: string): EncodedVirtualHost {
+/** Encodes a virtual host of the listener that `on` tells about. */
+export function encodeVirtualHost(
+  { hostname, entries }: VirtualHost,
+  on: Omit<Place, "hostname">,
+): EncodedVirtualHost {
   const bytes = encode(RouteConfiguration, {
     virtual_hosts: [{
       name: hostname,
       domains: [hostname],
-      routes: entries.map((route) => buildRoute(route, hostname, scheme)),
+      routes: entries.map((route) => buildRoute(route, { hostname, ...on })),
       // Safe for every request: nothing has been sent to a backend yet.
       retry_policy: { retry_on: "connect-failure,refused-stream,reset-before-request", num_retries: 2 },
     }],

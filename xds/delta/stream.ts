@@ -12,7 +12,9 @@ import type { Resources } from "../cache.ts";
 import { type ResourceType, typeUrls, type XdsResource } from "../types.ts";
 import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
 import { blame } from "./nack.ts";
-import { Subscription } from "./subscription.ts";
+import { Departures } from "./departures.ts";
+import { Readiness } from "./readiness.ts";
+import { Subscription, type Subscriptions } from "./subscription.ts";
 
 /** A `DeltaDiscoveryResponse` whose resources are serialized already. */
 export interface DeltaResponse {
@@ -30,7 +32,7 @@ export type Outcome =
 
 /** How long something waits for something else, in milliseconds. */
 export interface Patience {
-  /** A route configuration or listener for clusters that it names. */
+  /** Route configurations and listeners for a cluster that they name. */
   readonly dependency: number;
   /** The removal of a cluster for route configurations that still name it. */
   readonly removal: number;
@@ -56,18 +58,26 @@ export class DeltaStream {
   readonly #patience: Patience;
   readonly #subscriptions = Object.fromEntries(
     types.map((type) => [type, new Subscription(type)]),
-  ) as { readonly [T in ResourceType]: Subscription };
+  ) as unknown as Subscriptions;
   /** Responses without an answer, oldest first. */
   readonly #sent = new Map<string, Sent>();
-  /** Clusters that the proxy is to have and cannot use yet. */
-  readonly #unready = new Set<string>();
+  readonly #readiness: Readiness;
+  readonly #departures: Departures;
   #nonces = 0;
+  #now = 0;
 
   /** `resources` is live; each change must be told by {@linkcode changed}. */
   constructor(resources: Resources, patience: Patience = defaultPatience) {
     this.#resources = resources;
     this.#patience = patience;
-    for (const id of resources.keys()) this.#noteCluster(id);
+    this.#readiness = new Readiness(resources, this.#subscriptions, patience.dependency);
+    this.#departures = new Departures(
+      resources,
+      this.#subscriptions,
+      (nonce) => this.#sent.get(nonce)?.resources,
+      patience.removal,
+    );
+    for (const id of resources.keys()) this.#note(id);
   }
 
   /** Takes in a request. Unknown types are ignored. */
@@ -83,7 +93,7 @@ export class DeltaStream {
     for (const name of request.resource_names_unsubscribe ?? []) {
       this.#unsubscribe(subscription, name, outcomes);
     }
-    this.#refresh();
+    this.#readiness.refresh();
     return outcomes;
   }
 
@@ -92,12 +102,13 @@ export class DeltaStream {
     for (const id of ids) {
       const colon = id.indexOf(":"), name = id.slice(colon + 1);
       this.#subscriptions[id.slice(0, colon) as ResourceType].touch(name);
-      this.#noteCluster(id);
+      this.#note(id);
     }
   }
 
   /** The next response to send, if there is any now. */
   next(now: number): DeltaResponse | undefined {
+    this.#now = now;
     this.#expire(now);
     for (const type of types) {
       const response = this.#nextOf(this.#subscriptions[type], now);
@@ -108,14 +119,10 @@ export class DeltaStream {
 
   /** When {@linkcode next} may have something to send although nothing else happens. */
   get deadline(): number | undefined {
-    let deadline = Infinity;
     const [oldest] = this.#sent.values();
-    if (oldest) deadline = oldest.at + this.#patience.acknowledgement;
-    for (const subscription of Object.values(this.#subscriptions)) {
-      for (const [name, since] of subscription.waiting) {
-        const gone = !this.#resources.has(subscription.id(name));
-        deadline = Math.min(deadline, since + this.#patience[gone ? "removal" : "dependency"]);
-      }
+    let deadline = oldest ? oldest.at + this.#patience.acknowledgement : Infinity;
+    for (const wait of [this.#readiness, this.#departures]) {
+      for (const end of wait.ends()) if (end > this.#now) deadline = Math.min(deadline, end);
     }
     return deadline === Infinity ? undefined : deadline;
   }
@@ -211,8 +218,8 @@ export class DeltaStream {
       const resource = this.#resources.get(subscription.id(name));
       if (resource) {
         if (!this.#isDue(subscription, resource)) {
-          subscription.settle(name);
-        } else if (this.#waits(subscription, resource, now)) {
+          subscription.dirty.delete(name);
+        } else if (this.#readiness.blocks(resource, now)) {
           waits = true;
         } else if (!subscription.alone.has(name)) {
           resources.push(resource);
@@ -222,11 +229,11 @@ export class DeltaStream {
       } else if (!subscription.held.has(name)) {
         // There is no such thing: saying so ends the proxy's wait for it.
         if (subscription.owed.has(name)) removed.push(name);
-        else subscription.settle(name);
+        else subscription.dirty.delete(name);
       } else if (type === "listener") {
         removed.push(name);
       } else if (type !== "cluster") {
-        subscription.settle(name); // The proxy lets go of it by itself, together with what names it.
+        subscription.dirty.delete(name); // The proxy lets go of it by itself, together with what names it.
       }
       if (resources.length + removed.length >= limit) break;
     }
@@ -242,64 +249,10 @@ export class DeltaStream {
       subscription.refused.get(name) !== version;
   }
 
-  /** Whether a resource has to wait for clusters that it names, directly or by its routes. */
-  #waits(subscription: Subscription, resource: XdsResource, now: number): boolean {
-    const { name } = resource;
-    if (this.#isBlocked(resource)) {
-      const since = subscription.waiting.get(name);
-      if (since === undefined) subscription.waiting.set(name, now);
-      if (since === undefined || now < since + this.#patience.dependency) return true;
-    }
-    return false;
-  }
-
-  #isBlocked({ type, needs }: XdsResource): boolean {
-    if (this.#unready.size === 0) return false;
-    if (type === "routes") return this.#namesUnready(needs);
-    if (type !== "listener") return false;
-    return needs.some((ids) =>
-      ids.some((id) => {
-        const routes = this.#resources.get(id);
-        return routes !== undefined && !this.#subscriptions.routes.held.has(routes.name) &&
-          this.#namesUnready(routes.needs);
-      })
-    );
-  }
-
-  #namesUnready(needs: XdsResource["needs"]): boolean {
-    const named = idsIn(needs);
-    for (const name of this.#unready) if (named.has(`cluster:${name}`)) return true;
-    return false;
-  }
-
   /** Removes clusters that no route configuration of the proxy names any more. */
   #nextRemoval(now: number): DeltaResponse | undefined {
-    const clusters = this.#subscriptions.cluster, removed: string[] = [];
-    for (const name of clusters.dirty) {
-      if (this.#resources.has(clusters.id(name)) || !clusters.held.has(name)) continue;
-      if (this.#isNamed(clusters.id(name))) {
-        const since = clusters.waiting.get(name);
-        if (since === undefined) clusters.waiting.set(name, now);
-        if (since === undefined || now < since + this.#patience.removal) continue;
-      }
-      removed.push(name);
-      if (removed.length >= batchSize) break;
-    }
-    return removed.length > 0 ? this.#send(clusters, [], removed, now) : undefined;
-  }
-
-  /** Whether a route configuration that the proxy has, or is being sent, names a cluster. */
-  #isNamed(cluster: ResourceId): boolean {
-    const { held, inFlight } = this.#subscriptions.routes;
-    for (const [name, { version, needs }] of held) {
-      if (needs ? idsIn(needs).has(cluster) : this.#resources.get(`routes:${name}`)?.version !== version) {
-        return true;
-      }
-    }
-    for (const nonce of inFlight.values()) {
-      if (this.#sent.get(nonce)?.resources.some(({ needs }) => idsIn(needs).has(cluster))) return true;
-    }
-    return false;
+    const removed = this.#departures.due(now, batchSize);
+    return removed.length > 0 ? this.#send(this.#subscriptions.cluster, [], removed, now) : undefined;
   }
 
   #send(
@@ -316,7 +269,7 @@ export class DeltaStream {
     for (const name of [...resources.map(({ name }) => name), ...removed]) {
       subscription.inFlight.set(name, nonce);
       subscription.owed.delete(name);
-      subscription.settle(name);
+      subscription.dirty.delete(name);
     }
     if (subscription.type === "cluster") {
       const { endpoints } = this.#subscriptions;
@@ -327,6 +280,13 @@ export class DeltaStream {
       }
     }
     return response;
+  }
+
+  #note(id: ResourceId): void {
+    if (!id.startsWith("cluster:")) return;
+    const name = id.slice("cluster:".length);
+    this.#readiness.note(name);
+    this.#departures.note(name);
   }
 
   /** Takes responses for lost that were never answered, so that nothing waits for them for ever. */
@@ -342,33 +302,4 @@ export class DeltaStream {
       }
     }
   }
-
-  /** Keeps track of the clusters that are to be there and are not, or not for long. */
-  #noteCluster(id: ResourceId): void {
-    if (!id.startsWith("cluster:")) return;
-    const name = id.slice("cluster:".length);
-    if (!this.#resources.has(id)) this.#unready.delete(name);
-    else if (!this.#subscriptions.cluster.held.has(name)) this.#unready.add(name);
-  }
-
-  /** Strikes out the clusters that have become ready: acknowledged, and their endpoints asked for and acknowledged. */
-  #refresh(): void {
-    const { cluster, endpoints } = this.#subscriptions;
-    for (const name of this.#unready) {
-      if (!cluster.held.has(name)) continue;
-      const ready = !this.#resources.has(endpoints.id(name)) ||
-        endpoints.names.has(name) && endpoints.held.has(name) && !endpoints.owed.has(name) &&
-          !endpoints.inFlight.has(name);
-      if (ready) this.#unready.delete(name);
-    }
-  }
-}
-
-const flattened = new WeakMap<XdsResource["needs"], ReadonlySet<ResourceId>>();
-
-/** All ids in lists of ids; made once per version of a resource, whatever the number of streams. */
-function idsIn(needs: XdsResource["needs"]): ReadonlySet<ResourceId> {
-  let ids = flattened.get(needs);
-  if (!ids) flattened.set(needs, ids = new Set(needs.flat()));
-  return ids;
 }

@@ -31,8 +31,6 @@ export class Subscription {
   readonly owed = new Set<string>();
   /** To be sent in a response of its own, so that a refusal says whom it means. */
   readonly alone = new Set<string>();
-  /** Since when a resource is ready to be sent but waits for others, in milliseconds of the clock. */
-  readonly waiting = new Map<string, number>();
   /** Whether the first request is still to be answered, be it with an empty response. */
   unanswered = false;
 
@@ -58,12 +56,9 @@ export class Subscription {
     this.refused.delete(name);
     this.owed.delete(name);
     this.alone.delete(name);
-    this.settle(name);
-  }
-
-  /** Notes that there is nothing to be done about a name. */
-  settle(name: string): void {
     this.dirty.delete(name);
-    this.waiting.delete(name);
   }
 }
+
+/** The bookkeeping of all types on one stream. */
+export type Subscriptions = { readonly [T in ResourceType]: Subscription };

@@ -4,7 +4,8 @@
  * @module
  */
 import { systemClock } from "../../../controllers/runtime/clock.ts";
-import { Graph } from "../../../controllers/runtime/graph.ts";
+import type { Ir } from "../../../controllers/ir/mod.ts";
+import { Graph, type Table } from "../../../controllers/runtime/graph.ts";
 import { silentLog } from "../../../controllers/runtime/log.ts";
 import { createAuthority, issue, type KeyPair } from "../../../controllers/runtime/pki.ts";
 import { bootstrap, type BootstrapOptions, sdsFiles } from "../../../xds/bootstrap.ts";
@@ -12,9 +13,11 @@ import { deriveXds } from "../../../xds/build/mod.ts";
 import { XdsCache } from "../../../xds/cache.ts";
 import { startXdsServer, type XdsServer } from "../../../xds/grpc/server.ts";
 import { noMetrics } from "../../../xds/metrics.ts";
-import type { ProxyEvent } from "../../../xds/types.ts";
+import { Ledger, type LedgerOptions } from "../../../xds/ledger/mod.ts";
+import type { ProxyEvent, XdsResource } from "../../../xds/types.ts";
 import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
 import { GatewayModel, type IrSources, irSources } from "./ir.ts";
+import { type Mini, mini } from "./mini.ts";
 
 const serverName = "xds.gatehouse.test";
 
@@ -23,12 +26,29 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
+/** What a rig serves. `ledger` has the tables that it writes to. */
+interface Wiring {
+  readonly ir: Ir;
+  readonly ledger?: Pick<LedgerOptions, "proxies" | "verdicts" | "rejections">;
+}
+
+/** A rig whose model is edited row by row. */
+export async function modelRig(): Promise<Rig & { readonly model: GatewayModel; readonly ir: IrSources }> {
+  const graph = new Graph(), ir = irSources(graph);
+  return Object.assign(await Rig.start(graph, { ir }), { ir, model: new GatewayModel(ir) });
+}
+
+/** A rig with routes of {@linkcode mini} on one port, and a ledger. */
+export async function miniRig(port: number): Promise<Rig & { readonly mini: Mini }> {
+  const graph = new Graph(), wired = mini(graph, port);
+  return Object.assign(await Rig.start(graph, { ir: wired.ir, ledger: wired }), { mini: wired });
+}
+
 export class Rig implements AsyncDisposable {
-  readonly graph = new Graph({ freeze: false });
-  readonly ir: IrSources = irSources(this.graph);
-  readonly model = new GatewayModel(this.ir);
-  readonly resources = deriveXds(this.graph, this.ir, { reusePort: false });
+  readonly graph: Graph;
+  readonly resources: Table<XdsResource>;
   readonly cache = new XdsCache();
+  readonly ledger: Ledger | undefined;
   readonly events: ProxyEvent[] = [];
   /** Bytes and numbers of responses so far. */
   readonly pushed = { responses: 0, bytes: 0 };
@@ -37,8 +57,23 @@ export class Rig implements AsyncDisposable {
   #authority!: KeyPair;
   #server!: XdsServer;
 
-  static async start(): Promise<Rig> {
-    const rig = new Rig();
+  private constructor(graph: Graph, { ir, ledger }: Wiring) {
+    this.graph = graph;
+    this.resources = deriveXds(graph, ir, { reusePort: false });
+    if (!ledger) return;
+    this.ledger = this.#stack.use(
+      new Ledger({
+        ...ledger,
+        contributions: ir.contributions,
+        resources: this.resources,
+        clock: systemClock,
+        wake: () => queueMicrotask(() => this.settle()),
+      }),
+    );
+  }
+
+  static async start(graph: Graph, wiring: Wiring): Promise<Rig> {
+    const rig = new Rig(graph, wiring);
     const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
     rig.#authority = await createAuthority({ commonName: "test authority", ...validity });
     await rig.listen(0);
@@ -62,6 +97,7 @@ export class Rig implements AsyncDisposable {
       log: silentLog,
       onEvent: (event) => {
         this.events.push(event);
+        this.ledger?.observe(event);
         this.#check();
       },
       metrics: {
@@ -102,8 +138,12 @@ export class Rig implements AsyncDisposable {
 
   /** Brings the resources up to date and tells the streams. */
   settle(): void {
-    this.graph.settle();
-    this.cache.update(this.resources);
+    do {
+      this.graph.settle();
+      this.cache.update(this.resources);
+      this.ledger?.settled();
+    } while (this.graph.pending);
+    this.#check();
   }
 
   /** Resolves once `holds`, which is looked at after each event; rejects after 20 seconds. */

@@ -1,0 +1,85 @@
+/**
+ * What Envoy refuses does no harm to anything else, and whoever wrote it is told in Envoy's words.
+ *
+ * @module
+ */
+import { assertEquals, assertMatch } from "@std/assert";
+import { ask, backend, freePort } from "./support/http.ts";
+import { anyPath, endpointsOf, forward } from "./support/ir.ts";
+import { gateway, type MiniRoute } from "./support/mini.ts";
+import { miniRig } from "./support/rig.ts";
+
+/** A regular expression that no compiler takes. */
+const bad = {
+  match: { ...anyPath, path: { type: "regex" as const, value: "/(" } },
+  action: forward("a/b/80"),
+};
+
+Deno.test("a refused rule becomes a 500 with Envoy's text, its neighbours go on, and fixing it lifts the rejection", async () => {
+  const port = freePort();
+  await using rig = await miniRig(port);
+  await using web = backend("web");
+  const { mini } = rig;
+  mini.listeners.set(`${gateway}/${port}`, {
+    gateway,
+    name: `${gateway}/${port}`,
+    addresses: ["127.0.0.1"],
+    port,
+    protocol: "http",
+    routes: `${gateway}/${port}`,
+  });
+  mini.clusters.set("a/b/80", { name: "a/b/80", protocol: "http1" });
+  mini.endpoints.set("a/b/80", endpointsOf("a/b/80", web.port));
+  mini.proxies.set(gateway, [{ id: "proxy" }]);
+  const origin = (i: number) => `HTTPRoute/default/r${i}`, host = (i: number) => `r${i}.example.com`;
+  const good = (i: number, generation = 1): MiniRoute => ({
+    hostname: host(i),
+    generation,
+    rules: [{ action: forward("a/b/80") }],
+  });
+  for (let i = 0; i < 8; i++) mini.routes.set(origin(i), good(i));
+  rig.settle();
+  await rig.envoy();
+  const verdict = (i: number) => mini.verdicts.get(`${gateway}|${origin(i)}`);
+  await rig.until(
+    "all are programmed",
+    () => [0, 1, 2, 3, 4, 5, 6, 7].every((i) => verdict(i)?.state === "programmed"),
+  );
+
+  // Four change in one settle, two of them for the worse.
+  for (const i of [1, 2, 3, 4]) {
+    mini.routes.set(origin(i), {
+      ...good(i, 2),
+      rules: [
+        { ...good(i).rules[0]!, match: { ...anyPath, path: { type: "prefix", value: "/v2" } } },
+        ...i % 2 ? [] : [bad],
+      ],
+    });
+  }
+  rig.settle();
+  await rig.until(
+    "verdicts on all four",
+    () => [1, 2, 3, 4].every((i) => verdict(i)?.generation === 2 && verdict(i)?.state !== "pending"),
+  );
+  assertEquals([1, 2, 3, 4].map((i) => verdict(i)?.state), [
+    "programmed",
+    "rejected",
+    "programmed",
+    "rejected",
+  ]);
+  assertMatch(verdict(2)?.message ?? "", /missing \)/);
+  assertEquals(verdict(0)?.state, "programmed");
+  assertEquals((await ask(port, "/", { host: host(0) })).status, 200);
+  assertEquals((await ask(port, "/v2", { host: host(1) })).status, 200);
+  assertEquals((await ask(port, "/v2", { host: host(2) })).status, 200);
+  assertEquals((await ask(port, "/other", { host: host(2) })).status, 500);
+
+  mini.routes.set(origin(2), good(2, 3));
+  rig.settle();
+  await rig.until(
+    "the fixed one is programmed",
+    () => verdict(2)?.generation === 3 && verdict(2)?.state === "programmed",
+  );
+  assertEquals((await ask(port, "/other", { host: host(2) })).status, 200);
+  assertEquals([...mini.rejections.entries()].map(([key]) => key), [`${gateway}|${origin(4)}/rule/1`]);
+});

@@ -1,0 +1,76 @@
+/**
+ * Which clusters may be taken from a proxy: those that no route configuration of its names any more.
+ *
+ * @module
+ */
+import type { ResourceId } from "../../controllers/ir/mod.ts";
+import type { Resources } from "../cache.ts";
+import type { XdsResource } from "../types.ts";
+import { idsIn } from "./needs.ts";
+import type { Subscriptions } from "./subscription.ts";
+
+export class Departures {
+  readonly #resources: Resources;
+  readonly #subscriptions: Subscriptions;
+  readonly #sent: (nonce: string) => readonly XdsResource[] | undefined;
+  readonly #patience: number;
+  /** Clusters that are still named, with the time at which they go nevertheless. */
+  readonly #waiting = new Map<string, number>();
+
+  /** `sent` gives what a response in flight carries. Waits are no longer than `patience` milliseconds. */
+  constructor(
+    resources: Resources,
+    subscriptions: Subscriptions,
+    sent: (nonce: string) => readonly XdsResource[] | undefined,
+    patience: number,
+  ) {
+    this.#resources = resources;
+    this.#subscriptions = subscriptions;
+    this.#sent = sent;
+    this.#patience = patience;
+  }
+
+  /** Notes that a cluster was added, replaced or removed. */
+  note(cluster: string): void {
+    if (this.#resources.has(this.#subscriptions.cluster.id(cluster))) this.#waiting.delete(cluster);
+  }
+
+  /** The clusters to be removed now, `limit` at most. */
+  due(now: number, limit: number): readonly string[] {
+    const { cluster: clusters } = this.#subscriptions, due: string[] = [];
+    for (const name of clusters.dirty) {
+      const id = clusters.id(name);
+      if (this.#resources.has(id) || !clusters.held.has(name)) continue;
+      if (this.#isNamed(id)) {
+        const until = this.#waiting.get(name);
+        if (until === undefined) this.#waiting.set(name, now + this.#patience);
+        if (until === undefined || now < until) continue;
+      }
+      this.#waiting.delete(name);
+      due.push(name);
+      if (due.length >= limit) break;
+    }
+    return due;
+  }
+
+  /** The times at which waits end. */
+  ends(): Iterable<number> {
+    return this.#waiting.values();
+  }
+
+  /** Whether a route configuration that the proxy has, or is being sent, names a cluster. */
+  #isNamed(cluster: ResourceId): boolean {
+    const { routes } = this.#subscriptions;
+    for (const [name, { version, needs }] of routes.held) {
+      // What another server sent is not known; it may name anything until it is replaced.
+      const names = needs
+        ? idsIn(needs).has(cluster)
+        : this.#resources.get(routes.id(name))?.version !== version;
+      if (names) return true;
+    }
+    for (const nonce of routes.inFlight.values()) {
+      if (this.#sent(nonce)?.some(({ needs }) => idsIn(needs).has(cluster))) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Which clusters a proxy cannot use yet, and who has to wait for them.
+ *
+ * @module
+ */
+import type { Resources } from "../cache.ts";
+import type { XdsResource } from "../types.ts";
+import { idsIn } from "./needs.ts";
+import type { Subscriptions } from "./subscription.ts";
+
+export class Readiness {
+  readonly #resources: Resources;
+  readonly #subscriptions: Subscriptions;
+  readonly #patience: number;
+  /** Clusters that the proxy is to have and cannot use, with the time at which waiting for them ends. */
+  readonly #unready = new Map<string, number | undefined>();
+
+  /** Waits are no longer than `patience` milliseconds. */
+  constructor(resources: Resources, subscriptions: Subscriptions, patience: number) {
+    this.#resources = resources;
+    this.#subscriptions = subscriptions;
+    this.#patience = patience;
+  }
+
+  /** Notes that a cluster was added, replaced or removed; one that the proxy refused before is waited for anew. */
+  note(cluster: string): void {
+    const { cluster: clusters } = this.#subscriptions;
+    if (!this.#resources.has(clusters.id(cluster))) this.#unready.delete(cluster);
+    else if (!clusters.held.has(cluster)) this.#unready.set(cluster, undefined);
+  }
+
+  /** Strikes out what has become ready: acknowledged, with endpoints that were asked for and acknowledged. */
+  refresh(): void {
+    const { cluster: clusters, endpoints } = this.#subscriptions;
+    for (const name of this.#unready.keys()) {
+      if (!clusters.held.has(name)) continue;
+      const ready = !this.#resources.has(endpoints.id(name)) ||
+        endpoints.names.has(name) && endpoints.held.has(name) && !endpoints.owed.has(name) &&
+          !endpoints.inFlight.has(name);
+      if (ready) this.#unready.delete(name);
+    }
+  }
+
+  /** Whether a resource has to wait for clusters that it names, directly or by its routes. */
+  blocks({ type, needs }: XdsResource, now: number): boolean {
+    if (this.#unready.size === 0) return false;
+    if (type === "routes") return this.#missed(needs, now);
+    if (type !== "listener") return false;
+    // A listener comes to life with its routes, which the proxy asks for only then.
+    return needs.some((ids) =>
+      ids.some((id) => {
+        const routes = this.#resources.get(id);
+        return routes !== undefined && !this.#subscriptions.routes.held.has(routes.name) &&
+          this.#missed(routes.needs, now);
+      })
+    );
+  }
+
+  /** The times at which waits end. */
+  *ends(): Generator<number, void> {
+    for (const until of this.#unready.values()) if (until !== undefined) yield until;
+  }
+
+  #missed(needs: XdsResource["needs"], now: number): boolean {
+    const named = idsIn(needs);
+    let missed = false;
+    for (const [name, until] of this.#unready) {
+      if (!named.has(`cluster:${name}`)) continue;
+      // The time runs from when the cluster is first missed, and does not begin anew for others that name it.
+      if (until === undefined) this.#unready.set(name, now + this.#patience);
+      if (until === undefined || now < until) missed = true;
+    }
+    return missed;
+  }
+}
