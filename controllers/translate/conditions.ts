@@ -20,6 +20,15 @@ export interface DesiredCondition {
   readonly message: string;
 }
 
+/** The fault that stands for a bug of ours, so that whoever looks at the object hears of it. */
+export function bug(what: string, error: unknown): Fault {
+  const problem = error instanceof Error ? error.message : String(error);
+  return {
+    reason: "InternalError",
+    message: `Cannot ${what}: ${problem}; this is a bug in Gatehouse, please report it`,
+  };
+}
+
 /** A condition that is True with `reason`, or False because of a fault. */
 export function condition(
   type: string,

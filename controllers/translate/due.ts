@@ -44,6 +44,12 @@ const ownTypes = {
   parent: ["Accepted", "ResolvedRefs", "Programmed", "PartiallyInvalid"],
 } as const;
 
+/** The longest list of parents that the API takes; what others have put there counts too. */
+const mostParents = 32;
+
+/** The longest list of addresses that the API takes. */
+const mostAddresses = 16;
+
 /** Compares a GatewayClass or Gateway, ours, with its desired status. */
 export function dueForOwn(
   object: GatewayClass | Gateway,
@@ -66,7 +72,10 @@ export function dueForOwn(
       gateway?.listeners,
       mergeListeners(gateway?.listeners ?? [], desired.listeners, desired.generation),
     );
-    if (desired.addresses) put(operations, "/status/addresses", gateway?.addresses, desired.addresses);
+    if (desired.addresses) {
+      const addresses = desired.addresses.slice(0, mostAddresses);
+      put(operations, "/status/addresses", gateway?.addresses, addresses);
+    }
   }
   return write(object, key, desired.kind, status !== undefined, operations);
 }
@@ -100,7 +109,8 @@ export function dueForRoute(
     };
     if (!equal(entry, value)) replacements.push({ op: "replace", path: `/status/parents/${i}`, value });
   }
-  const additions = [...missing.values()].map(({ parentRef, conditions }) => ({
+  const room = mostParents - ((observed?.length ?? 0) - removals.length);
+  const additions = [...missing.values()].slice(0, Math.max(0, room)).map(({ parentRef, conditions }) => ({
     parentRef,
     controllerName: config.controllerName,
     conditions: merge([], conditions, ownTypes.parent, generation),

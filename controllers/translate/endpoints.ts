@@ -26,7 +26,9 @@ export function endpointsOf(
   service: Service | undefined,
   slices: Group<EndpointSlice> | undefined,
 ): Endpoints {
-  const portName = service?.spec.ports?.find(({ port }) => port === cluster.port)?.name ?? "";
+  const portName =
+    service?.spec.ports?.find(({ port, protocol = "TCP" }) => port === cluster.port && protocol === "TCP")
+      ?.name ?? "";
   const zones = new Map<string, Map<string, Endpoint>>();
   for (const slice of slices?.values() ?? []) {
     if (slice.addressType !== "IPv4" && slice.addressType !== "IPv6") continue;

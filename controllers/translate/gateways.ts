@@ -7,7 +7,7 @@
  */
 import type { Read, Table } from "../runtime/graph.ts";
 import type { Class } from "./classes.ts";
-import { enumerate, type Fault } from "./conditions.ts";
+import { bug, enumerate, type Fault } from "./conditions.ts";
 import type { Gateway, GatewayListener, LabelSelector } from "./objects.ts";
 
 export const gatewayGroup = "gateway.networking.k8s.io";
@@ -97,6 +97,20 @@ export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>
       annotations: spec.infrastructure?.annotations ?? {},
     },
     ...refused && { refused },
+  };
+}
+
+/** What stands for a Gateway that could not be read because of a bug: it is refused, and says so. */
+export function unreadableGateway({ metadata, spec }: Gateway, error: unknown): GatewayModel {
+  return {
+    uid: metadata.uid ?? "",
+    generation: metadata.generation ?? 0,
+    className: spec.gatewayClassName,
+    terminating: metadata.deletionTimestamp !== undefined,
+    listeners: [],
+    requested: [],
+    infrastructure: { labels: {}, annotations: {} },
+    refused: bug("read this Gateway", error),
   };
 }
 

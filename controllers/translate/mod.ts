@@ -21,15 +21,15 @@ import { deriveClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { deriveContributions } from "./contributions.ts";
 import type { StatusWrite } from "./due.ts";
-import { modelGateway } from "./gateways.ts";
+import { modelGateway, unreadableGateway } from "./gateways.ts";
 import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
 import { originOfPiece, split, within } from "./keys.ts";
 import type { ReferenceGrant, RouteObject } from "./objects.ts";
 import { placeRoute, serve } from "./placements.ts";
 import { type GatewayState, irListener, portOf, servedListeners, stateOfGateway } from "./ports.ts";
-import { modelRoute } from "./route_kind.ts";
+import { modelRoute, unreadableRoute } from "./route_kind.ts";
 import { descriptionOf, routeKinds } from "./route_kinds.ts";
-import { originOf, resolveRoute } from "./rules.ts";
+import { originOf, resolveRoute, unresolvableRoute } from "./rules.ts";
 import { deriveDue, deriveStatuses } from "./derive_statuses.ts";
 import type { DesiredStatus } from "./statuses.ts";
 import { deriveVirtualHosts } from "./virtual_hosts.ts";
@@ -61,11 +61,14 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     "gateways",
     objects.Gateway,
     (object, read) => modelGateway(object, read, classes),
+    { failed: (error, object) => unreadableGateway(object, error) },
   );
   const routesByKind = routeKinds.map((description) => {
     const { kind } = description;
     const source: Table<RouteObject> = objects[kind];
-    const table = graph.derive(`${kind}s`, source, (object) => modelRoute(description, object, config));
+    const table = graph.derive(`${kind}s`, source, (object) => modelRoute(description, object, config), {
+      failed: (error, object) => unreadableRoute(description, object, error),
+    });
     return [`${kind}/`, table] as const;
   });
   const routes = graph.union("routes", routesByKind);
@@ -81,6 +84,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     "resolved routes",
     routes,
     (route, read) => resolveRoute(route, descriptionOf(route), read, backends),
+    { failed: (error, route) => unresolvableRoute(route, error) },
   );
   const attachments = graph.derive("attachments", routes, (route, read, key) => {
     const rules = read(resolved, key);

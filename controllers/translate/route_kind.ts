@@ -4,18 +4,16 @@
  * @module
  */
 import type { RouteMatch } from "../ir/mod.ts";
-import type { Fault } from "./conditions.ts";
-import type { Config } from "./config.ts";
+import { bug, type Fault } from "./conditions.ts";
+import { type Config, defaultConfig } from "./config.ts";
 import type { Effects } from "./filters.ts";
 import type { BackendRef, ParentRef, RouteObject } from "./objects.ts";
-
-/** A fault in a rule; the first part of its message says in which field. */
-export type RuleFault = Fault;
 
 /** One match of a rule. A faulty one cannot be tried; `match` is then what is left of it, if that makes sense. */
 export interface MatchModel {
   readonly match?: RouteMatch;
-  readonly fault?: RuleFault;
+  /** Its message begins with the field. */
+  readonly fault?: Fault;
 }
 
 export interface BackendModel {
@@ -31,8 +29,8 @@ export interface RuleModel {
   readonly matches: readonly MatchModel[];
   readonly effects: Effects;
   readonly backends: readonly BackendModel[];
-  /** Why it cannot be programmed as it stands; empty if it can. */
-  readonly faults: readonly RuleFault[];
+  /** Why it cannot be programmed as it stands; empty if it can. Their messages begin with the field. */
+  readonly faults: readonly Fault[];
 }
 
 /** A route of any kind, without its status. Row key: `Kind/namespace/name`. */
@@ -82,4 +80,11 @@ export function modelRoute<T extends RouteObject>(
     hostnames: hostnames.length > 0 ? [...new Set(hostnames)] : ["*"],
     rules: description.rules(route, config),
   };
+}
+
+/** What stands for a route that could not be read because of a bug. */
+export function unreadableRoute(description: RouteKind, route: RouteObject, error: unknown): RouteModel {
+  const faults = [bug("read this route", error)];
+  const rule: RuleModel = { index: 0, matches: [], effects: {}, backends: [], faults };
+  return modelRoute({ ...description, rules: () => [rule] }, route, defaultConfig);
 }

@@ -6,7 +6,7 @@
 import type { Route, RouteAction, RouteMatch, WeightedBackend } from "../ir/mod.ts";
 import type { Read } from "../runtime/graph.ts";
 import { type BackendTables, type ClusterSpec, resolveBackend } from "./backends.ts";
-import type { Fault } from "./conditions.ts";
+import { bug, type Fault } from "./conditions.ts";
 import { pathChange, type Redirect } from "./filters.ts";
 import { type Entry, rankOf } from "./matches.ts";
 import type { RouteKind, RouteModel, RuleModel } from "./route_kind.ts";
@@ -44,7 +44,7 @@ export function resolveRoute(
         const where = `spec.rules[${rule.index}].backendRefs[${i}]`;
         unresolved.push({ reason: backend.reason, message: `${where}: ${backend.message}` });
       }
-      if (weight === 0) return [];
+      if (weight <= 0) return [];
       if (!("reason" in backend)) clusters.set(backend.name, backend);
       return [{
         weight,
@@ -72,6 +72,18 @@ export function resolveRoute(
     return { index: rule.index, entries, clusters: redirect ? [] : [...clusters.values()], faults: [] };
   });
   return { rules, unresolved };
+}
+
+/** What stands for a route that could not be resolved because of a bug: 500s. */
+export function unresolvableRoute(route: RouteModel, error: unknown): ResolvedRoute {
+  const faults = [bug("resolve this route", error)];
+  const rules = route.rules.map((rule) => ({
+    index: rule.index,
+    entries: standIns(route, rule),
+    clusters: [],
+    faults,
+  }));
+  return { rules, unresolved: [] };
 }
 
 /** The origin of what a route puts into proxies. */
