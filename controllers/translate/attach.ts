@@ -114,9 +114,9 @@ function attachTo(
   read: Read,
   { namespaces }: AttachTables,
 ): readonly AttachedListener[] | Fault {
+  // An empty name means the whole Gateway, as no name does.
   const named = listeners.filter(({ name, port }) =>
-    (ref.sectionName === undefined || ref.sectionName === name) &&
-    (ref.port === undefined || ref.port === port)
+    (!ref.sectionName || ref.sectionName === name) && (ref.port === undefined || ref.port === port)
   );
   if (named.length === 0) return { reason: "NoMatchingParent", message: noMatch(ref, listeners) };
   const allowed = named.filter((listener) =>
@@ -149,7 +149,7 @@ function attachTo(
 
 function noMatch(ref: ParentRef, listeners: readonly Listener[]): string {
   const wanted = [
-    ...ref.sectionName === undefined ? [] : [`name "${ref.sectionName}"`],
+    ...ref.sectionName ? [`name "${ref.sectionName}"`] : [],
     ...ref.port === undefined ? [] : [`port ${ref.port}`],
   ].join(" and ");
   const known = listeners.map(({ name, port }) => `"${name}" on port ${port}`).join(", ");
@@ -171,15 +171,12 @@ function allowsNamespace(
       return routeNamespace === gatewayNamespace;
     case "None":
       return false;
-    case "Selector": {
-      const namespace = namespaceOf();
-      return namespace !== undefined &&
-        matchesSelector(namespaces.selector, labelsOf(namespace, routeNamespace));
-    }
+    case "Selector":
+      return matchesSelector(namespaces.selector, labelsOf(namespaceOf(), routeNamespace));
   }
 }
 
 /** The label that every cluster puts on a namespace is taken for granted: files for offline use lack it. */
-function labelsOf({ metadata }: ApiObject, name: string): { readonly [name: string]: string } {
-  return { "kubernetes.io/metadata.name": name, ...metadata.labels };
+function labelsOf(namespace: ApiObject | undefined, name: string): { readonly [name: string]: string } {
+  return { "kubernetes.io/metadata.name": name, ...namespace?.metadata.labels };
 }

@@ -88,7 +88,7 @@ function readMatch(match: HttpRouteMatch, where: string, config: Config): MatchM
 
 /** Prefixes are compared element by element: `/a/` matches what `/a` does. */
 function withoutTrailingSlash(path: string): string {
-  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  return path.replace(/\/+$/, "") || "/";
 }
 
 /** Of several entries with the same name only the first counts. Faulty ones are left out. */

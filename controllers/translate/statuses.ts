@@ -103,10 +103,11 @@ export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): Desired
           ? { reason: "ListenersNotValid", message: `Accepted without ${summary(invalid)}` }
           : { reason: "Accepted", message: "Every listener is valid" },
       ),
-      condition("Programmed", refused ? progress : addressFault(addresses) ?? progress, {
-        reason: "Programmed",
-        message: facts.verdict?.message || "Every proxy has the current configuration",
-      }),
+      condition(
+        "Programmed",
+        refused ? progress : addressFault(addresses) ?? progress,
+        programmed(facts.verdict),
+      ),
     ],
     listeners: facts.listeners.map((state) => listenerStatus(state, others, facts)),
     ...addresses && { addresses: addresses.assigned },
@@ -134,6 +135,12 @@ function addressFault(addresses: Addresses | undefined): Fault | undefined {
     return { reason: "AddressNotAssigned", message: "Waiting for an address" };
   }
   return undefined;
+}
+
+/** What there is to say about what is programmed, perhaps with proxies left out. */
+function programmed(verdict: Verdict | undefined): { readonly reason: string; readonly message: string } {
+  const words = verdict?.state === "programmed" ? verdict.message : "";
+  return { reason: "Programmed", message: words || "Every proxy has the current configuration" };
 }
 
 /** Why something is not programmed yet, or not any more. */
@@ -184,10 +191,7 @@ function listenerStatus(
         reason: "ResolvedRefs",
         message: "Every reference is resolved",
       }),
-      condition("Programmed", unusable ?? progress, {
-        reason: "Programmed",
-        message: "Every proxy has the current configuration",
-      }),
+      condition("Programmed", unusable ?? progress, programmed(facts.verdict)),
     ],
   };
 }
@@ -233,10 +237,7 @@ function parentConditions(
       first && { reason: first.reason, message: join(unresolved.map(({ message }) => message)) },
       { reason: "ResolvedRefs", message: "Every reference is resolved" },
     ),
-    condition("Programmed", progress, {
-      reason: "Programmed",
-      message: verdict(gateway)?.message || "Every proxy has the current configuration",
-    }),
+    condition("Programmed", progress, programmed(verdict(gateway))),
     ...partial ? [partial] : [],
   ];
 }
