@@ -1,0 +1,107 @@
+/**
+ * EndpointSlice: the addresses behind a Service.
+ *
+ * Loopback addresses pass, which a real cluster refuses: in standalone the backends are processes of the same machine.
+ *
+ * @module
+ */
+import { age, defineKind, type ObjectOf, resource, version } from "../define.ts";
+import * as k from "../schema/build.ts";
+import type { Fault } from "../schema/facts.ts";
+import { isIPv4, isIPv6, isSubdomain } from "../schema/formats.ts";
+import type { Infer } from "../schema/types.ts";
+import { appProtocol, flag, int32, labelText, objectReference, protocol, text } from "./values.ts";
+
+const endpoint = k.object({
+  addresses: k.required(k.set(text), "Addresses of the endpoint, which are taken for the same."),
+  conditions: k.defaulted(
+    k.object({
+      ready: k.optional(flag, "Whether it takes traffic; yes if absent."),
+      serving: k.optional(flag, "The same, even while it ends."),
+      terminating: k.optional(flag, "Whether it is about to end."),
+    }),
+    {},
+    "How the endpoint fares.",
+  ),
+  hostname: k.optional(labelText, "Hostname of the endpoint."),
+  targetRef: k.optional(objectReference, "The object that it stands for, such as a Pod."),
+  deprecatedTopology: k.optional(k.map(text), "Where it is; of v1beta1."),
+  nodeName: k.optional(text, "Node that it runs on."),
+  zone: k.optional(text, "Zone that it runs in."),
+  hints: k.optional(
+    k.object({
+      forZones: k.optional(
+        k.list(k.object({ name: k.required(text, "Name of the zone.") }), { maxItems: 8 }),
+        "Zones whose clients should use it.",
+      ),
+      forNodes: k.optional(
+        k.list(k.object({ name: k.required(text, "Name of the node.") }), { maxItems: 8 }),
+        "Nodes whose clients should use it.",
+      ),
+    }),
+    "Who should use it.",
+  ),
+});
+export type Endpoint = Infer<typeof endpoint>;
+
+const endpointPort = k.object({
+  name: k.defaulted(labelText, "", "Name of the port: that of the Service's port."),
+  protocol: k.defaulted(protocol, "TCP", "TCP, UDP or SCTP."),
+  port: k.optional(int32, "Number of the port; all ports if absent."),
+  appProtocol: k.optional(appProtocol, "What is spoken on the port, such as kubernetes.io/h2c."),
+});
+export type EndpointPort = Infer<typeof endpointPort>;
+
+const families: { readonly [type: string]: (address: string) => boolean } = {
+  IPv4: isIPv4,
+  IPv6: isIPv6,
+  FQDN: (address) => isSubdomain(address.replace(/\.$/, "")),
+};
+
+function* faults(slice: {
+  readonly addressType: string;
+  readonly endpoints: readonly { readonly addresses: readonly string[] }[];
+  readonly ports?: readonly { readonly name: string }[];
+}): Generator<Fault> {
+  const fits = families[slice.addressType] ?? (() => true);
+  for (const [i, { addresses }] of slice.endpoints.entries()) {
+    if (addresses.length === 0) {
+      yield {
+        reason: "Required",
+        detail: "must contain at least 1 address",
+        path: ["endpoints", i, "addresses"],
+      };
+    }
+    for (const [j, address] of addresses.entries()) {
+      if (fits(address)) continue;
+      const detail = `must be of address type ${slice.addressType}`;
+      yield { reason: "Invalid", detail, value: address, path: ["endpoints", i, "addresses", j] };
+    }
+  }
+  const names = new Set<string>();
+  for (const [i, { name }] of (slice.ports ?? []).entries()) {
+    if (names.has(name)) yield { reason: "Duplicate", value: name, path: ["ports", i, "name"] };
+    names.add(name);
+  }
+}
+
+const whole = resource("EndpointSlice", {
+  addressType: k.required(k.enumeration("FQDN", "IPv4", "IPv6"), "What the addresses are."),
+  endpoints: k.defaulted(k.list(endpoint, { maxItems: 1000 }), [], "The endpoints."),
+  ports: k.optional(k.list(endpointPort, { maxItems: 100 }), "Ports of every endpoint."),
+});
+const schema = k.object(whole.shape, { faults: (slice) => [...faults(slice)] });
+
+export type EndpointSlice = ObjectOf<typeof schema>;
+
+export const endpointSlice = defineKind<EndpointSlice>(
+  { group: "discovery.k8s.io", kind: "EndpointSlice", plural: "endpointslices", hasStatus: false },
+  version("v1", schema, {
+    columns: [
+      { name: "AddressType", type: "string", jsonPath: ".addressType" },
+      { name: "Ports", type: "string", jsonPath: ".ports[*].port" },
+      { name: "Endpoints", type: "string", jsonPath: ".endpoints[*].addresses[*]" },
+      age,
+    ],
+  }),
+);
