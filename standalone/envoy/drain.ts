@@ -21,8 +21,6 @@ export interface Drained {
   readonly left: Activity | undefined;
 }
 
-/** How long new connections are still taken, so that clients learn from responses that this server goes away. */
-const linger = 500;
 /** How long no request may have been under way before idle connections are given up. */
 const quiet = 1_000;
 const interval = 50;
@@ -31,26 +29,24 @@ const interval = 50;
  * Drains, and resolves once nothing is under way any more or the deadline is reached. Rejects if Envoy stops
  * answering, and with the abort reason.
  *
- * Idle connections of clients that keep them open do not hold it up: Envoy has had every connection closed that
- * carried a request since the drain began.
+ * The listening sockets go first: nobody else serves these addresses, so there is nothing to gain from taking new
+ * connections, and the fewer clients connect while a socket closes, the fewer are reset in its queue. After that,
+ * every response ends its connection. Idle connections of clients that keep them open do not hold it up.
  */
 export async function drain(admin: Admin, options: DrainOptions): Promise<Drained> {
   const { clock, signal } = options;
-  const began = clock.monotonic();
-  let listening = true;
-  let busy = began;
+  await admin.stopListening(signal);
   await admin.startDrain(signal);
+  const began = clock.monotonic();
+  let busy = began;
   for (;;) {
+    // Workers close their sockets in their own time, and may have accepted until then.
+    await clock.sleep(interval, signal ? { signal } : {});
     const left = await admin.activity(signal);
     const now = clock.monotonic();
-    if (left?.connections === 0 && !listening) return { clean: true, left };
+    if (left?.connections === 0) return { clean: true, left };
     if (!left || left.requests > 0 || left.connections > left.httpConnections) busy = now;
-    if (!listening && now - busy >= quiet) return { clean: true, left };
+    if (now - busy >= quiet) return { clean: true, left };
     if (now - began >= options.deadline) return { clean: false, left };
-    if (listening && (left?.connections === 0 || now - began >= Math.min(linger, options.deadline / 4))) {
-      await admin.stopListening(signal);
-      listening = false;
-    }
-    await clock.sleep(interval, signal ? { signal } : {});
   }
 }
