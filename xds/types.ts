@@ -23,7 +23,10 @@ export interface XdsResource {
   readonly id: ResourceId;
   readonly type: ResourceType;
   readonly name: string;
-  /** A hash of the content: equal content has equal versions, on every replica and after every restart. */
+  /**
+   * A hash of the content: equal content has equal versions, on every replica and after every restart. The version of
+   * endpoints changes with their cluster's as well.
+   */
   readonly version: string;
   /** The serialized `envoy.service.discovery.v3.Resource`, in pieces that are to be sent one after the other. */
   readonly bytes: readonly Uint8Array[];

@@ -34,13 +34,13 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
     (cluster: Cluster) => share("cluster", cluster.name, envoyCluster.Cluster, buildCluster(cluster)),
     { same },
   );
-  const endpoints = graph.derive(
-    "xds/endpoints",
-    ir.endpoints,
-    (row: Endpoints) =>
-      share("endpoints", row.cluster, envoyCluster.ClusterLoadAssignment, buildEndpoints(row)),
-    { same },
-  );
+  // A cluster that has changed waits to hear of its endpoints again. Should the stream break just then, the version
+  // tells the next server that the proxy has not heard: it is that of the cluster, too.
+  const endpoints = graph.derive("xds/endpoints", ir.endpoints, (row: Endpoints, read) => {
+    const { version = "" } = read(clusters, row.cluster) ?? {};
+    const assignment = buildEndpoints(row);
+    return share("endpoints", row.cluster, envoyCluster.ClusterLoadAssignment, assignment, version);
+  }, { same });
   const uses = (type: "cluster" | "endpoints", table: Table<Shared>): Table<XdsResource> => {
     const byResource = graph.index(`xds/use of ${type}`, ir.clusterUses, (use) => [
       resourceKey(use.gateway, `${type}:${use.cluster}`),
@@ -98,9 +98,10 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   });
 }
 
-function share<T>(type: ResourceType, name: string, as: Type<T>, value: T): Shared {
+/** Encodes a resource. Its version is that of its content and of what it is `basedOn`. */
+function share<T>(type: ResourceType, name: string, as: Type<T>, value: T, basedOn = ""): Shared {
   const body = encode(as, value);
-  const version = hashOf(body);
+  const version = hashOf(body, basedOn);
   return {
     id: `${type}:${name}`,
     type,

@@ -16,6 +16,7 @@ export class Departures {
   readonly #patience: number;
   /** Clusters that are still named, with the time at which they go nevertheless. */
   readonly #waiting = new Map<string, number>();
+  #inherited = false;
 
   /** `sent` gives what a response in flight carries. Waits are no longer than `patience` milliseconds. */
   constructor(
@@ -28,6 +29,11 @@ export class Departures {
     this.#subscriptions = subscriptions;
     this.#sent = sent;
     this.#patience = patience;
+  }
+
+  /** Notes that the proxy has come with clusters of an earlier stream. */
+  inherit(): void {
+    this.#inherited = true;
   }
 
   /** Notes that a cluster was added, replaced or removed. */
@@ -61,6 +67,7 @@ export class Departures {
   /** Whether a route configuration that the proxy has, or is being sent, names a cluster. */
   #isNamed(cluster: ResourceId): boolean {
     const { routes } = this.#subscriptions;
+    if (!routes.started && this.#inherited) return true; // What routes it has it has not said yet.
     for (const [name, { version, needs }] of routes.held) {
       // What another server sent is not known; it may name anything until it is replaced.
       const names = needs

@@ -14,6 +14,8 @@ export class Readiness {
   readonly #patience: number;
   /** Clusters that the proxy is to have and cannot use, with the time at which waiting for them ends. */
   readonly #unready = new Map<string, number | undefined>();
+  /** Clusters that the proxy can use, perhaps in an older version. */
+  readonly #ready = new Set<string>();
 
   /** Waits are no longer than `patience` milliseconds. */
   constructor(resources: Resources, subscriptions: Subscriptions, patience: number) {
@@ -24,9 +26,13 @@ export class Readiness {
 
   /** Notes that a cluster was added, replaced or removed; one that the proxy refused before is waited for anew. */
   note(cluster: string): void {
-    const { cluster: clusters } = this.#subscriptions;
-    if (!this.#resources.has(clusters.id(cluster))) this.#unready.delete(cluster);
-    else if (!clusters.held.has(cluster)) this.#unready.set(cluster, undefined);
+    if (!this.#resources.has(`cluster:${cluster}`)) this.#unready.delete(cluster);
+    else if (!this.#ready.has(cluster)) this.#unready.set(cluster, undefined);
+  }
+
+  /** Notes that the proxy is told to remove a cluster. */
+  removed(cluster: string): void {
+    this.#ready.delete(cluster);
   }
 
   /** Strikes out what has become ready: acknowledged, with endpoints that were asked for and acknowledged. */
@@ -37,7 +43,9 @@ export class Readiness {
       const ready = !this.#resources.has(endpoints.id(name)) ||
         endpoints.names.has(name) && endpoints.held.has(name) && !endpoints.owed.has(name) &&
           !endpoints.inFlight.has(name);
-      if (ready) this.#unready.delete(name);
+      if (!ready) continue;
+      this.#unready.delete(name);
+      this.#ready.add(name);
     }
   }
 

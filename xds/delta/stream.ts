@@ -134,10 +134,12 @@ export class DeltaStream {
     subscription.wildcard = hasAll && listed.length === 0;
     const initial = Object.entries(request.initial_resource_versions ?? {});
     subscription.unanswered = hasAll && initial.length === 0;
+    if (subscription.type === "cluster" && initial.length > 0) this.#departures.inherit();
     for (const [name, version] of initial) {
       const id = subscription.id(name), resource = this.#resources.get(id);
       const current = resource?.version === version;
       subscription.held.set(name, { version, needs: current ? resource.needs : undefined });
+      subscription.given.set(name, version);
       if (current) outcomes.push({ type: "acked", id, version });
       else subscription.touch(name);
     }
@@ -219,6 +221,8 @@ export class DeltaStream {
       if (resource) {
         if (!this.#isDue(subscription, resource)) {
           subscription.dirty.delete(name);
+        } else if (this.#precedesCluster(resource)) {
+          waits = true;
         } else if (this.#readiness.blocks(resource, now)) {
           waits = true;
         } else if (!subscription.alone.has(name)) {
@@ -249,6 +253,14 @@ export class DeltaStream {
       subscription.refused.get(name) !== version;
   }
 
+  /** Whether these are endpoints of a cluster that is about to be replaced: the new one has to hear of them after it. */
+  #precedesCluster({ type, name }: XdsResource): boolean {
+    if (type !== "endpoints") return false;
+    const { cluster: clusters } = this.#subscriptions;
+    const target = this.#resources.get(clusters.id(name));
+    return clusters.started && target !== undefined && clusters.given.get(name) !== target.version;
+  }
+
   /** Removes clusters that no route configuration of the proxy names any more. */
   #nextRemoval(now: number): DeltaResponse | undefined {
     const removed = this.#departures.due(now, batchSize);
@@ -265,7 +277,12 @@ export class DeltaStream {
     const response: DeltaResponse = { type: subscription.type, nonce, resources, removed };
     this.#sent.set(nonce, { ...response, at: now });
     subscription.unanswered = false;
-    for (const name of removed) subscription.held.delete(name); // Should it come back, it is new.
+    for (const name of removed) {
+      subscription.held.delete(name); // Should it come back, it is new.
+      subscription.given.delete(name);
+      if (subscription.type === "cluster") this.#readiness.removed(name);
+    }
+    for (const { name, version } of resources) subscription.given.set(name, version);
     for (const name of [...resources.map(({ name }) => name), ...removed]) {
       subscription.inFlight.set(name, nonce);
       subscription.owed.delete(name);

@@ -21,6 +21,8 @@ export class Subscription {
   wildcard = false;
   readonly names = new Set<string>();
   readonly held = new Map<string, Held>();
+  /** The version that was sent last, or that the proxy came with. */
+  readonly given = new Map<string, string>();
   /** The nonce of the response that carries a resource or its removal, until that is acknowledged. */
   readonly inFlight = new Map<string, string>();
   /** The version that the proxy refused last. */
@@ -53,6 +55,7 @@ export class Subscription {
   forget(name: string): void {
     this.names.delete(name);
     this.held.delete(name);
+    this.given.delete(name);
     this.refused.delete(name);
     this.owed.delete(name);
     this.alone.delete(name);
