@@ -3,11 +3,16 @@
  *
  * @module
  */
-import type { JsonPatch, PatchType, WatchEventStream } from "./common.ts";
 import type { ApiKind, JSONValue, RestClient } from "./deps.ts";
-import { kind, type ListOf, listOf, type ObjectMeta, objectMetaCodec, type Status } from "./meta.ts";
-import type * as operations from "./operations.ts";
-import { ownNamespace, Resource } from "./resource.ts";
+import { kind, type ListOf, listOf, type ObjectMeta, objectMetaCodec } from "./meta.ts";
+import {
+  type AllNamespacesMethods,
+  defineAllNamespaces,
+  defineNamespaced,
+  type NamespacedMethods,
+  ownNamespace,
+  Resource,
+} from "./resource.ts";
 import { microTime, num, opt, str, struct, type Value } from "./tables.ts";
 
 const leaseSpecCodec = struct({
@@ -50,12 +55,16 @@ export const toLeaseList: (input: JSONValue) => LeaseList & ApiKind = listOf(
 
 const root = "/apis/coordination.k8s.io/v1/";
 
+function leases(client: RestClient, path: string): Resource<Lease, LeaseList> {
+  return new Resource(client, `${root}${path}leases`, leaseCodec, toLeaseList);
+}
+
+export interface CoordinationV1Api extends AllNamespacesMethods<"Lease", Lease, LeaseList> {}
 export class CoordinationV1Api {
   readonly #client: RestClient;
-  readonly #leases: Resource<Lease, LeaseList>;
   constructor(client: RestClient) {
     this.#client = client;
-    this.#leases = new Resource(client, `${root}leases`, leaseCodec, toLeaseList);
+    defineAllNamespaces(this, "Lease", leases(client, ""));
   }
 
   namespace(name: string): CoordinationV1NamespacedApi {
@@ -64,48 +73,11 @@ export class CoordinationV1Api {
   myNamespace(): CoordinationV1NamespacedApi {
     return this.namespace(ownNamespace(this.#client));
   }
-
-  getLeaseListForAllNamespaces(opts?: operations.GetListOpts): Promise<LeaseList> {
-    return this.#leases.list(opts);
-  }
-  watchLeaseListForAllNamespaces(opts?: operations.WatchListOpts): Promise<WatchEventStream<Lease>> {
-    return this.#leases.watch(opts);
-  }
 }
 
+export interface CoordinationV1NamespacedApi extends NamespacedMethods<"Lease", Lease, LeaseList> {}
 export class CoordinationV1NamespacedApi {
-  readonly #leases: Resource<Lease, LeaseList>;
   constructor(client: RestClient, namespace: string) {
-    this.#leases = new Resource(client, `${root}namespaces/${namespace}/leases`, leaseCodec, toLeaseList);
-  }
-
-  getLeaseList(opts?: operations.GetListOpts): Promise<LeaseList> {
-    return this.#leases.list(opts);
-  }
-  watchLeaseList(opts?: operations.WatchListOpts): Promise<WatchEventStream<Lease>> {
-    return this.#leases.watch(opts);
-  }
-  createLease(body: Lease, opts?: operations.PutOpts): Promise<Lease> {
-    return this.#leases.create(body, opts);
-  }
-  deleteLeaseList(opts?: operations.DeleteListOpts): Promise<LeaseList> {
-    return this.#leases.deleteList(opts);
-  }
-  getLease(name: string, opts?: operations.NoOpts): Promise<Lease> {
-    return this.#leases.get(name, opts);
-  }
-  deleteLease(name: string, opts?: operations.DeleteOpts): Promise<Lease | Status> {
-    return this.#leases.delete(name, opts);
-  }
-  replaceLease(name: string, body: Lease, opts?: operations.PutOpts): Promise<Lease> {
-    return this.#leases.replace(name, body, opts);
-  }
-  patchLease(
-    name: string,
-    type: PatchType,
-    body: Lease | JsonPatch,
-    opts?: operations.PatchOpts,
-  ): Promise<Lease> {
-    return this.#leases.patch(name, type, body, opts);
+    defineNamespaced(this, "Lease", leases(client, `namespaces/${namespace}/`));
   }
 }
