@@ -4,12 +4,14 @@
  * @module
  */
 import { type Context, Hono } from "hono";
+import { apiVersion } from "../../crds/kind.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
 import { authorize, type Identity, review } from "./access.ts";
 import { readBody } from "./body.ts";
 import { discovery } from "./discovery.ts";
 import type { Faults } from "./faults.ts";
+import { checkFields } from "./fields.ts";
 import { page, stream } from "./list.ts";
 import { openApi } from "./openapi.ts";
 import { readPatch } from "./patch.ts";
@@ -170,6 +172,7 @@ async function serveResource(c: Context<Env>, path: ResourcePath, options: AppOp
   };
   const query = new URL(c.req.url).searchParams;
   const list = listOptions(query);
+  checkFields(resource, list.selector.fields);
   const watching = path.watch || (list.watch && ["GET", "HEAD"].includes(c.req.method));
   const verb = watching ? "watch" : verbOf[c.req.method]?.[name === undefined ? 1 : 0] ?? "";
   authorize(identity, {
@@ -194,7 +197,7 @@ async function serveResource(c: Context<Env>, path: ResourcePath, options: AppOp
   }
 
   const form = negotiate(c.req.header("accept") ?? "", query);
-  const encoder = encoderOf(resources.model, resource, version, form, () => clock.now());
+  const encoder = encoderOf(resource, version, form, () => clock.now());
   const answer = (written: Written): Response => {
     const headers = new Headers({ "content-type": "application/json" });
     for (const warning of written.warnings) headers.append("warning", `299 - ${JSON.stringify(warning)}`);
@@ -208,7 +211,14 @@ async function serveResource(c: Context<Env>, path: ResourcePath, options: AppOp
     }
     case "watch": {
       const wanted = name === undefined ? list : { ...list, selector: { ...named(list, name), name } };
-      return serveWatch(c, options, target, encoder, wanted, form.as === "object" ? version.name : "");
+      return serveWatch(
+        c,
+        options,
+        target,
+        encoder,
+        wanted,
+        form.as === "object" ? apiVersion(kind, version.name) : "",
+      );
     }
     case "list": {
       const found = page(options.store, resource.id, namespace, backdate(options, resource.id, list));

@@ -168,7 +168,7 @@ export class Database implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#db.close();
+    if (this.#db.isOpen) this.#db.close();
   }
 }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { type ApiObject, apiVersion, type Version } from "../../crds/kind.ts";
-import type { Model, Resource } from "./resources.ts";
+import type { Resource } from "./resources.ts";
 import { badRequest, notAcceptable } from "./status.ts";
 import type { Row } from "./store.ts";
 import { columnDefinitions, type IncludeObject, partial, tableRow } from "./table.ts";
@@ -85,15 +85,13 @@ export interface Encoder {
 const converted = new WeakMap<Row, Map<string, string>>();
 
 export function encoderOf(
-  model: Model,
   resource: Resource,
   version: Version,
   form: Form,
   now: () => Date,
 ): Encoder {
   const { kind } = resource;
-  const convert = (object: ApiObject) =>
-    version.name === resource.storage ? object : model.convert(kind, object, version.name);
+  const convert = (object: ApiObject) => resource.fromStored(object, version.name);
   const typed = { kind: kind.kind, apiVersion: apiVersion(kind, version.name) };
   const around = (head: object, metadata: object, list: string) => {
     const text = JSON.stringify({ ...head, metadata, [list]: [] });
@@ -146,11 +144,11 @@ export function encoderOf(
     shared: true,
     one: (object) => JSON.stringify(convert(object)),
     item(row) {
-      if (version.name === resource.storage) return row.json;
+      if (resource.isStored(version.name)) return row.json;
       let texts = converted.get(row);
       if (!texts) converted.set(row, texts = new Map());
-      let text = texts.get(version.name);
-      if (text === undefined) texts.set(version.name, text = JSON.stringify(convert(row.object)));
+      let text = texts.get(typed.apiVersion);
+      if (text === undefined) texts.set(typed.apiVersion, text = JSON.stringify(convert(row.object)));
       return text;
     },
     list: (metadata) => around({ kind: kind.listKind, apiVersion: typed.apiVersion }, metadata, "items"),

@@ -4,6 +4,7 @@
  * @module
  */
 import { type ApiObject, apiVersion, type Channel, type Kind, type Version } from "../../crds/kind.ts";
+import { fromCoreEvent, toCoreEvent } from "./events.ts";
 import type { Cause } from "./status.ts";
 
 /** Any object, with access to whatever it holds. */
@@ -41,7 +42,12 @@ export interface Resource {
   readonly kind: Kind;
   readonly group: string;
   readonly plural: string;
-  readonly storage: string;
+  /** What is kept of an object that came in some version. */
+  toStored(object: ApiObject): ApiObject;
+  /** An object as it is kept, in a version. */
+  fromStored(object: ApiObject, version: string): ApiObject;
+  /** Whether objects are kept in this version, so that nothing needs to be converted. */
+  isStored(version: string): boolean;
   /** Those of the channel, most preferred first. */
   readonly versions: readonly Version[];
   readonly verbs: readonly string[];
@@ -80,6 +86,22 @@ const builtIn = new Set([
   "rbac.authorization.k8s.io",
 ]);
 
+/** Where and how objects are kept. Events of both groups are the same objects. */
+function storageOf(model: Model, kind: Kind): Pick<Resource, "id" | "toStored" | "fromStored" | "isStored"> {
+  if (kind.group === "events.k8s.io" && kind.kind === "Event") {
+    return { id: "events", toStored: toCoreEvent, fromStored: fromCoreEvent, isStored: () => false };
+  }
+  const storage = (kind.versions.find((version) => version.storage) ?? kind.versions[0]).name;
+  const convert = (object: ApiObject, version: string) =>
+    object.apiVersion === apiVersion(kind, version) ? object : model.convert(kind, object, version);
+  return {
+    id: kind.group ? `${kind.plural}.${kind.group}` : kind.plural,
+    toStored: (object) => convert(object, storage),
+    fromStored: convert,
+    isStored: (version) => version === storage,
+  };
+}
+
 /** The kinds of one channel by their paths. */
 export class Resources {
   readonly all: readonly Resource[];
@@ -94,17 +116,16 @@ export class Resources {
       );
       if (versions.length === 0) continue;
       const resource: Resource = {
-        id: kind.group ? `${kind.plural}.${kind.group}` : kind.plural,
         kind,
         group: kind.group,
         plural: kind.plural,
-        storage: (kind.versions.find((version) => version.storage) ?? kind.versions[0]).name,
+        ...storageOf(model, kind),
         versions: versions.toSorted((a, b) => compareVersions(a.name, b.name)),
         verbs: kind.kind === "CustomResourceDefinition" ? readVerbs : allVerbs,
         custom: !builtIn.has(kind.group),
       };
       all.push(resource);
-      this.#byId.set(resource.id, resource);
+      if (!this.#byId.has(resource.id)) this.#byId.set(resource.id, resource);
       for (const version of versions) {
         this.#byPath.set(`${apiVersion(kind, version.name)}/${kind.plural}`, { resource, version });
       }

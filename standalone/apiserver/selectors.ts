@@ -31,10 +31,16 @@ export function parseSelector(labels: string, fields: string): Selector {
       return tests.every((test) => test(metadata.labels ?? {})) &&
         wanted.every(({ path, value, equal }) => (fieldOf(object, path) === value) === equal);
     },
-    fields: wanted.map(({ path }) => path),
+    fields: wanted.map(({ path }) => path === "source.component" ? "source" : path),
     name,
   };
 }
+
+/** Fields of Events that are called otherwise in `events.k8s.io` or mean a part of what they name. */
+const aliases: { readonly [path: string]: string } = {
+  reportingController: "reportingComponent",
+  source: "source.component",
+};
 
 /** The text of a field; absent ones are empty, as in Kubernetes. */
 function fieldOf(object: unknown, path: string): string {
@@ -59,7 +65,8 @@ function parseFields(text: string): readonly FieldTest[] {
     const match = /^(.+?)(!=|==|=)((?:[^\\,=]|\\.)*)$/.exec(term);
     if (!match) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     const value = match[3]!.replace(/\\(.)/g, "$1");
-    tests.push({ path: match[1]!, value, equal: match[2] !== "!=" });
+    const path = match[1]!.replace(/^regarding\./, "involvedObject.");
+    tests.push({ path: aliases[path] ?? path, value, equal: match[2] !== "!=" });
   }
   return tests;
 }

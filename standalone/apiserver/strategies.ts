@@ -76,7 +76,14 @@ const byId: { readonly [id: string]: Strategy } = {
       } as unknown as ApiObject;
     },
   },
-  services: { ...plain, name: "dns1035", prepare: assignAddresses },
+  services: {
+    ...plain,
+    name: "dns1035",
+    prepare(tx, object, old) {
+      const service = assignAddresses(tx, object, old);
+      return old ? service : { ...service, status: { loadBalancer: {} } } as ApiObject;
+    },
+  },
   secrets: {
     ...plain,
     prepare(_tx, object) {

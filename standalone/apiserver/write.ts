@@ -136,7 +136,7 @@ function createIn(
         `strict decoding error: ${unknownText(dropped)}`,
     );
   }
-  const object = api.resources.model.convert(resource.kind, verdict.object, resource.storage);
+  const object = resource.toStored(verdict.object);
   if (tx.get(resource.id, keyOf(object))) throw alreadyExists(subject, name);
   checkSize(object);
   const row = tx.put(resource.id, object);
@@ -194,13 +194,12 @@ function replaceIn(
   options: WriteOptions,
 ): Written {
   const { resource, version } = target;
-  const { model } = api.resources;
   const subject = subjectOf(resource);
   const strategy = strategyOf(resource);
   const name = target.name!;
   const row = tx.get(resource.id, keyOfTarget(target));
   if (!row) throw notFound(subject, name);
-  const current = model.convert(resource.kind, row.object, version.name) as Unstructured;
+  const current = resource.fromStored(row.object, version.name) as Unstructured;
 
   const { object: given, unknownFields } = read(target, replacement.next(current).object);
   checkIdentity(subject, name, given.metadata, row.object, {
@@ -219,7 +218,7 @@ function replaceIn(
   const causes = strategy.transition(verdict.object, current);
   if (causes.length > 0) throw invalid(subject, name, causes);
 
-  const next = model.convert(resource.kind, verdict.object, resource.storage);
+  const next = resource.toStored(verdict.object);
   const unchanged = equal(next, row.object);
   const answer = { code: 200, warnings: warnings(dropped, options) } as const;
   if (unchanged) return { ...answer, object: row.object };
@@ -363,6 +362,13 @@ function checkIdentity(
       name,
       `Precondition failed: UID in precondition: ${given.uid}, UID in object meta: ${metadata.uid}`,
     );
+  }
+  if (given.name && given.name !== metadata.name) {
+    throw invalid(subject, name, [{
+      reason: "FieldValueInvalid",
+      field: "metadata.name",
+      message: `Invalid value: ${JSON.stringify(given.name)}: field is immutable`,
+    }]);
   }
   const version = given.resourceVersion === "0" ? undefined : given.resourceVersion;
   if (version === undefined && options.versionNeeded) {
