@@ -12,6 +12,8 @@ import type { Availability } from "./surface.ts";
 export interface Rule<T = never> {
   /** What is reported, to the letter, when the rule does not hold. */
   readonly message: string;
+  /** The same in CEL, for rules of our own kinds: their CRDs carry it. */
+  readonly rule?: string;
   /** Whether it holds. It sees the value with its defaults, and only if its type is right. */
   readonly holds?: (self: T) => boolean;
   /** The same for rules that compare with the value that is replaced; they are checked on updates alone. */
