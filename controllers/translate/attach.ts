@@ -5,14 +5,13 @@
  *
  * @module
  */
-import type { ApiObject } from "../../crds/kind.ts";
+import type { Namespace, ParentReference } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
 import type { Read, Table } from "../runtime/graph.ts";
 import type { Fault } from "./conditions.ts";
 import { gatewayGroup, type GatewayModel, type Listener } from "./gateways.ts";
 import { intersect } from "./hostnames.ts";
 import { matchesSelector } from "./labels.ts";
-import type { ParentRef } from "./objects.ts";
 import type { RouteKindName, RouteModel } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
 
@@ -29,7 +28,7 @@ export interface AttachedListener {
 
 /** One parentRef that leads to a Gateway of ours. */
 export interface Parent {
-  readonly ref: ParentRef;
+  readonly ref: ParentReference;
   readonly gateway: GatewayKey;
   /** Why it is not Accepted. */
   readonly refused?: Fault;
@@ -51,7 +50,7 @@ export interface Attachment {
 
 export interface AttachTables {
   readonly gateways: Table<GatewayModel>;
-  readonly namespaces: Table<ApiObject>;
+  readonly namespaces: Table<Namespace>;
 }
 
 export function attach(
@@ -77,8 +76,8 @@ export function attach(
 }
 
 /** The parentRefs without repetitions. */
-function distinct({ parentRefs, namespace }: RouteModel): readonly ParentRef[] {
-  const byId = new Map<string, ParentRef>();
+function distinct({ parentRefs, namespace }: RouteModel): readonly ParentReference[] {
+  const byId = new Map<string, ParentReference>();
   for (const ref of parentRefs) {
     const id = parentId(ref, namespace);
     if (!byId.has(id)) byId.set(id, ref);
@@ -87,7 +86,7 @@ function distinct({ parentRefs, namespace }: RouteModel): readonly ParentRef[] {
 }
 
 /** Tells parentRefs apart: two with the same id mean the same, however much of it they leave to defaults. */
-export function parentId(ref: ParentRef, namespace: string): string {
+export function parentId(ref: ParentReference, namespace: string): string {
   return JSON.stringify([
     ref.group ?? gatewayGroup,
     ref.kind ?? "Gateway",
@@ -108,7 +107,7 @@ function invalidity({ rules }: ResolvedRoute): Fault | undefined {
 
 function attachTo(
   route: RouteModel,
-  ref: ParentRef,
+  ref: ParentReference,
   gatewayNamespace: string,
   { listeners }: GatewayModel,
   read: Read,
@@ -147,7 +146,7 @@ function attachTo(
   return attached;
 }
 
-function noMatch(ref: ParentRef, listeners: readonly Listener[]): string {
+function noMatch(ref: ParentReference, listeners: readonly Listener[]): string {
   const wanted = [
     ...ref.sectionName ? [`name "${ref.sectionName}"`] : [],
     ...ref.port === undefined ? [] : [`port ${ref.port}`],
@@ -162,7 +161,7 @@ function allowsNamespace(
   { namespaces }: Listener,
   gatewayNamespace: string,
   routeNamespace: string,
-  namespaceOf: () => ApiObject | undefined,
+  namespaceOf: () => Namespace | undefined,
 ): boolean {
   switch (namespaces.from) {
     case "All":
@@ -177,6 +176,6 @@ function allowsNamespace(
 }
 
 /** The label that every cluster puts on a namespace is taken for granted: files for offline use lack it. */
-function labelsOf(namespace: ApiObject | undefined, name: string): { readonly [name: string]: string } {
+function labelsOf(namespace: Namespace | undefined, name: string): { readonly [name: string]: string } {
   return { "kubernetes.io/metadata.name": name, ...namespace?.metadata.labels };
 }

@@ -3,11 +3,11 @@
  *
  * @module
  */
+import type { BackendObjectReference, ReferenceGrant, Service } from "../../crds/mod.ts";
 import type { Group, Read, Table } from "../runtime/graph.ts";
 import type { Fault } from "./conditions.ts";
 import { gatewayGroup } from "./gateways.ts";
 import { granted } from "./grants.ts";
-import type { BackendRef, ReferenceGrant, Service } from "./objects.ts";
 
 /** A cluster that is wanted, and the port of the Service that it stands for. */
 export interface ClusterSpec {
@@ -51,7 +51,7 @@ const appProtocols: { readonly [name: string]: ClusterSpec["protocol"] } = {
  * Resolves a reference. Whether a Service exists is told only to those who may refer to it.
  */
 export function resolveBackend(
-  ref: BackendRef,
+  ref: BackendObjectReference,
   needs: BackendNeeds,
   read: Read,
   tables: BackendTables,

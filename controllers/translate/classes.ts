@@ -3,9 +3,9 @@
  *
  * @module
  */
+import type { GatewayClass } from "../../crds/mod.ts";
 import type { Config } from "./config.ts";
 import type { Fault } from "./conditions.ts";
-import type { GatewayClass } from "./objects.ts";
 
 /** A GatewayClass that is ours. Row key: its name. */
 export interface Class {

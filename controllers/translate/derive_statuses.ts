@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Gateway, GatewayClass } from "../../crds/mod.ts";
 import type { Rejection } from "../ir/mod.ts";
 import type { Graph, Group, Table } from "../runtime/graph.ts";
 import type { Attachment } from "./attach.ts";
@@ -11,7 +12,7 @@ import type { Config } from "./config.ts";
 import { dueForOwn, dueForRoute, type StatusWrite } from "./due.ts";
 import type { GatewayModel } from "./gateways.ts";
 import { within } from "./keys.ts";
-import type { Gateway, GatewayClass, RouteObject } from "./objects.ts";
+import type { RouteObject } from "./objects.ts";
 import type { Served } from "./placements.ts";
 import { type GatewayState, rejectionOf } from "./ports.ts";
 import type { RouteModel } from "./route_kind.ts";

@@ -6,13 +6,13 @@
  *
  * @module
  */
-import type { ApiObject, Condition } from "../../crds/kind.ts";
+import type { ApiObject, Condition, Gateway, GatewayClass } from "../../crds/mod.ts";
 import { equal } from "../runtime/equal.ts";
 import type { Key } from "../runtime/graph.ts";
 import { parentId } from "./attach.ts";
 import type { DesiredCondition } from "./conditions.ts";
 import type { Config } from "./config.ts";
-import type { Gateway, GatewayClass, RouteObject } from "./objects.ts";
+import type { RouteObject } from "./objects.ts";
 import type { RouteKindName } from "./route_kind.ts";
 import type { DesiredListener, DesiredParent, DesiredStatus } from "./statuses.ts";
 

@@ -3,10 +3,10 @@
  *
  * @module
  */
+import type { EndpointSlice, Service } from "../../crds/mod.ts";
 import type { Endpoint, Endpoints } from "../ir/mod.ts";
 import type { Group } from "../runtime/graph.ts";
 import type { ClusterSpec } from "./backends.ts";
-import type { EndpointSlice, Service } from "./objects.ts";
 
 /** The label that says which Service an EndpointSlice belongs to. */
 const serviceLabel = "kubernetes.io/service-name";

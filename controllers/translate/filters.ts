@@ -3,10 +3,10 @@
  *
  * @module
  */
+import type { HTTPHeaderFilter, HTTPRouteFilter } from "../../crds/mod.ts";
 import type { HeaderChanges, PathChange, RouteMatch } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
-import type { HttpHeaderFilter, HttpRouteFilter } from "./objects.ts";
 import { headerFault } from "./validate.ts";
 
 /** A redirect, before it is known which listener it is for. */
@@ -26,7 +26,7 @@ export interface Effects {
 }
 
 /** Reads one filter: what it does, or why it cannot be done. `where` names the field. */
-type Reader = (filter: HttpRouteFilter, where: string, config: Config) => Effects | Fault;
+type Reader = (filter: HTTPRouteFilter, where: string, config: Config) => Effects | Fault;
 
 interface FilterKind {
   readonly read: Reader;
@@ -54,7 +54,7 @@ const filterKinds: { readonly [type: string]: FilterKind } = {
 
 /** Reads a list of filters. Each fault makes the rule impossible to program. */
 export function readFilters(
-  filters: readonly HttpRouteFilter[] | undefined,
+  filters: readonly HTTPRouteFilter[] | undefined,
   where: string,
   config: Config,
   place: "rule" | "backend",
@@ -91,7 +91,7 @@ export function readFilters(
 }
 
 function readHeaders(
-  filter: HttpHeaderFilter | undefined,
+  filter: HTTPHeaderFilter | undefined,
   where: string,
   config: Config,
 ): HeaderChanges | Fault {
@@ -116,7 +116,7 @@ function readHeaders(
 
 const redirectStatuses = [301, 302, 303, 307, 308] as const;
 
-function readRedirect(filter: HttpRouteFilter, where: string): Effects | Fault {
+function readRedirect(filter: HTTPRouteFilter, where: string): Effects | Fault {
   const { scheme, hostname, port, path, statusCode = 302 } = filter.requestRedirect ?? {};
   const field = `${where}.requestRedirect`;
   const unsupported = (name: string, value: unknown, allowed: string): Fault => ({

@@ -5,10 +5,10 @@
  *
  * @module
  */
+import type { Gateway, LabelSelector, Listener as ListenerSpec } from "../../crds/mod.ts";
 import type { Read, Table } from "../runtime/graph.ts";
 import type { Class } from "./classes.ts";
 import { bug, enumerate, type Fault } from "./conditions.ts";
-import type { Gateway, GatewayListener, LabelSelector } from "./objects.ts";
 
 export const gatewayGroup = "gateway.networking.k8s.io";
 
@@ -140,7 +140,7 @@ function refusal({ spec }: Gateway, ownClass: Class): Fault | undefined {
   return undefined;
 }
 
-function modelListener(listener: GatewayListener): Listener {
+function modelListener(listener: ListenerSpec): Listener {
   const { name, port, protocol } = listener;
   const known = Object.hasOwn(protocols, protocol) ? protocols[protocol] : undefined;
   const carried = known?.served ? known.kinds : [];
@@ -185,7 +185,7 @@ function qualified(
   return group === gatewayGroup ? kind : `${group}/${kind}`;
 }
 
-function modelNamespaces({ allowedRoutes }: GatewayListener): RouteNamespaces {
+function modelNamespaces({ allowedRoutes }: ListenerSpec): RouteNamespaces {
   const { from = "Same", selector } = allowedRoutes?.namespaces ?? {};
   if (from === "Selector") return { from, selector: selector ?? {} };
   // A value that is new to us must not let in more than its author meant.

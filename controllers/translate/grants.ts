@@ -3,8 +3,8 @@
  *
  * @module
  */
+import type { ReferenceGrant } from "../../crds/mod.ts";
 import type { Group } from "../runtime/graph.ts";
-import type { ReferenceGrant } from "./objects.ts";
 
 /** Who refers to what. */
 export interface Reference {

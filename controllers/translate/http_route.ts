@@ -3,25 +3,25 @@
  *
  * @module
  */
+import type { HTTPRoute, HTTPRouteMatch, HTTPRouteRule } from "../../crds/mod.ts";
 import type { RouteMatch, ValueMatch } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import { readFilters } from "./filters.ts";
-import type { HttpRoute, HttpRouteMatch, HttpRouteRule } from "./objects.ts";
 import type { MatchModel, RouteKind, RuleModel } from "./route_kind.ts";
 import { regexFault } from "./validate.ts";
 
-export const httpRoute: RouteKind<HttpRoute> = {
+export const httpRoute: RouteKind<HTTPRoute> = {
   kind: "HTTPRoute",
   transport: "TCP",
   rules: ({ spec }, config) =>
-    (spec.rules ?? [{}]).map((rule: HttpRouteRule, index) => readRule(rule, index, config)),
+    (spec.rules ?? [{}]).map((rule: HTTPRouteRule, index) => readRule(rule, index, config)),
 };
 
 /** Fields of a rule that are not supported; a rule that sets one cannot be programmed as its author meant it. */
 const unsupportedFields = ["timeouts", "retry", "sessionPersistence"] as const;
 
-function readRule(rule: HttpRouteRule, index: number, config: Config): RuleModel {
+function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel {
   const where = `spec.rules[${index}]`;
   const filters = readFilters(rule.filters, where, config, "rule");
   const faults: Fault[] = [...filters.faults];
@@ -38,7 +38,9 @@ function readRule(rule: HttpRouteRule, index: number, config: Config): RuleModel
     faults.push(...own.faults);
     return { ref, weight, effects: own.effects };
   });
-  const specified = rule.matches && rule.matches.length > 0 ? rule.matches : [{}];
+  const specified: readonly Partial<HTTPRouteMatch>[] = rule.matches && rule.matches.length > 0
+    ? rule.matches
+    : [{}];
   const matches = specified.map((match, i) => readMatch(match, `${where}.matches[${i}]`, config));
   for (const { fault } of matches) if (fault) faults.push(fault);
   if (
@@ -64,7 +66,7 @@ const valueTypes: { readonly [type: string]: ValueMatch["type"] } = {
   RegularExpression: "regex",
 };
 
-function readMatch(match: HttpRouteMatch, where: string, config: Config): MatchModel {
+function readMatch(match: Partial<HTTPRouteMatch>, where: string, config: Config): MatchModel {
   const { type = "PathPrefix", value = "/" } = match.path ?? {};
   const pathType = Object.hasOwn(pathTypes, type) ? pathTypes[type] : undefined;
   if (pathType === undefined) return { fault: unknownType(`${where}.path.type`, type, pathTypes) };
@@ -93,7 +95,7 @@ function withoutTrailingSlash(path: string): string {
 
 /** Of several entries with the same name only the first counts. Faulty ones are left out. */
 function readValues(
-  values: HttpRouteMatch["headers"],
+  values: HTTPRouteMatch["headers"],
   where: string,
   normalize: (name: string) => string,
   config: Config,

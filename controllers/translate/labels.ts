@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { LabelSelector } from "./objects.ts";
+import type { LabelSelector } from "../../crds/mod.ts";
 
 /** Whether labels satisfy all of a selector. An empty selector takes everything; an unknown operator nothing. */
 export function matchesSelector(

@@ -13,6 +13,7 @@
  *
  * @module
  */
+import type { ReferenceGrant } from "../../crds/mod.ts";
 import type { GatewayKey, Ir } from "../ir/mod.ts";
 import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
 import { attach } from "./attach.ts";
@@ -24,7 +25,7 @@ import type { StatusWrite } from "./due.ts";
 import { modelGateway, unreadableGateway } from "./gateways.ts";
 import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
 import { originOfPiece, split, within } from "./keys.ts";
-import type { ReferenceGrant, RouteObject } from "./objects.ts";
+import type { RouteObject } from "./objects.ts";
 import { placeRoute, serve } from "./placements.ts";
 import { type GatewayState, irListener, portOf, servedListeners, stateOfGateway } from "./ports.ts";
 import { modelRoute, unreadableRoute } from "./route_kind.ts";

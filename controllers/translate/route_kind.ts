@@ -3,11 +3,12 @@
  *
  * @module
  */
+import type { BackendObjectReference, ParentReference } from "../../crds/mod.ts";
 import type { RouteMatch } from "../ir/mod.ts";
 import { bug, type Fault } from "./conditions.ts";
 import { type Config, defaultConfig } from "./config.ts";
 import type { Effects } from "./filters.ts";
-import type { BackendRef, ParentRef, RouteObject } from "./objects.ts";
+import type { RouteObject } from "./objects.ts";
 
 /** One match of a rule. A faulty one cannot be tried; `match` is then what is left of it, if that makes sense. */
 export interface MatchModel {
@@ -17,7 +18,7 @@ export interface MatchModel {
 }
 
 export interface BackendModel {
-  readonly ref: BackendRef;
+  readonly ref: BackendObjectReference;
   readonly weight: number;
   readonly effects: Effects;
 }
@@ -43,7 +44,7 @@ export interface RouteModel {
   readonly generation: number;
   /** Creation time, RFC 3339. */
   readonly created: string;
-  readonly parentRefs: readonly ParentRef[];
+  readonly parentRefs: readonly ParentReference[];
   /** `["*"]` if it has none. */
   readonly hostnames: readonly string[];
   readonly rules: readonly RuleModel[];

@@ -3,11 +3,11 @@
  *
  * @module
  */
+import type { ParentReference } from "../../crds/mod.ts";
 import type { Rejection, Verdict } from "../ir/mod.ts";
 import type { Class } from "./classes.ts";
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
 import type { GatewayModel, RouteGroupKind } from "./gateways.ts";
-import type { ParentRef } from "./objects.ts";
 import type { Attachment, Parent } from "./attach.ts";
 import type { RouteKindName } from "./route_kind.ts";
 import type { ListenerState } from "./ports.ts";
@@ -44,7 +44,7 @@ export interface DesiredListener {
 }
 
 export interface DesiredParent {
-  readonly parentRef: ParentRef;
+  readonly parentRef: ParentReference;
   readonly conditions: readonly DesiredCondition[];
 }
 

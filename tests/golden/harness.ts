@@ -10,7 +10,7 @@
 import { assertEquals } from "@std/assert";
 import { applyPatch, type Operation } from "rfc6902";
 import { Document, isMap, parseAllDocuments, visit } from "yaml";
-import { type ApiObject, keyOf } from "../../crds/kind.ts";
+import { type ApiObject, keyOf, kindOf } from "../../crds/mod.ts";
 import { type Batch, sourceOf, translate } from "../../controllers/translate/batch.ts";
 import { type Addresses, defaultConfig, stamp } from "../../controllers/translate/mod.ts";
 import type { Proxy, Verdict } from "../../controllers/ir/mod.ts";
@@ -31,6 +31,10 @@ interface DataPlane {
   readonly rejections?: { readonly [key: string]: { readonly message?: string } };
   /** Whether to look for what proxies would refuse; true if absent. */
   readonly validate?: boolean;
+  /**
+   * Objects that our schemas would refuse, as `Kind/namespace/name`: an API server with older or newer ones might not.
+   */
+  readonly unlikeSchema?: readonly string[];
 }
 
 export interface Produced {
@@ -52,15 +56,22 @@ export function readInput(text: string): { readonly objects: ApiObject[]; readon
   const isDataPlane = (d: ApiObject | DataPlane): d is DataPlane => d.kind === "DataPlane";
   const dataPlane = documents.find(isDataPlane);
   return {
-    objects: documents.filter((d): d is ApiObject => !isDataPlane(d)).map(stored),
+    objects: documents.filter((d): d is ApiObject => !isDataPlane(d)).map((d) => stored(d, dataPlane)),
     ...dataPlane && { dataPlane },
   };
 }
 
-/** Gives an object what an API server would. */
-function stored(object: ApiObject): ApiObject {
-  const uid = `${object.kind}/${keyOf(object)}`;
-  return { ...object, metadata: { uid, resourceVersion: "1", ...object.metadata } };
+/** Does with an object what an API server would: validates it, fills in defaults, names this version of it. */
+function stored(object: ApiObject, dataPlane: DataPlane | undefined): ApiObject {
+  const name = `${object.kind}/${keyOf(object)}`;
+  const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion];
+  const schema = kindOf(group!, object.kind)?.versions.find((v) => v.name === version)?.schema;
+  if (!schema) throw new Error(`Cannot read ${name}: no such kind or version`);
+  const { success, data, error } = schema.safeParse(object);
+  const known = dataPlane?.unlikeSchema?.includes(name) ?? false;
+  assertEquals(!success, known, success ? `${name} is like its schema after all` : `${name}: ${error}`);
+  const { metadata, ...rest } = success ? data : object;
+  return { ...rest, metadata: { uid: name, resourceVersion: "1", ...metadata } };
 }
 
 /** Translates, lets the data plane answer, writes the statuses that are due, and looks at what is there then. */
@@ -167,7 +178,7 @@ export function concat(pieces: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Collections up to this many characters take one line. */
-const short = 96;
+const short = 112;
 
 function print(value: object): string {
   const sorted = Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
