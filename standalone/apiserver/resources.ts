@@ -22,6 +22,8 @@ export interface Verdict {
 /** The typed model, as far as the API server asks it. */
 export interface Model {
   readonly kinds: readonly Kind[];
+  /** The release of Gateway API, such as `v1.7.0`. */
+  readonly bundleVersion: string;
   /** `old` is the object that is replaced, for rules of transition. */
   validate(
     kind: Kind,

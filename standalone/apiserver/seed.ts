@@ -4,13 +4,15 @@
  * @module
  */
 import type { ApiObject } from "../../crds/kind.ts";
+import { defineKinds } from "./definitions.ts";
 import type { Writing } from "./write.ts";
 import { create } from "./write.ts";
 
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/** Makes the namespaces of every cluster. */
+/** Makes the namespaces of every cluster, and the definitions of the kinds that are served. */
 export async function seed(api: Writing): Promise<void> {
+  await defineKinds(api);
   const found = api.resources.at("v1", "namespaces");
   if (!found) return;
   for (const name of namespaces) {

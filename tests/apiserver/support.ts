@@ -62,6 +62,12 @@ export const kinds: readonly Kind[] = [
   kind("", "Event", "events", { short: ["ev"] }),
   kind("discovery.k8s.io", "EndpointSlice", "endpointslices"),
   kind("coordination.k8s.io", "Lease", "leases"),
+  kind("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions", {
+    cluster: true,
+    status: true,
+    short: ["crd"],
+  }),
+  kind("events.k8s.io", "Event", "events", { short: ["ev"] }),
   kind("gateway.networking.k8s.io", "GatewayClass", "gatewayclasses", {
     cluster: true,
     status: true,
@@ -80,6 +86,7 @@ export const kinds: readonly Kind[] = [
 /** Takes everything, except `spec.bogus`, which is unknown, and a `spec.wrong`, which is an error. */
 export const looseModel: Model = {
   kinds,
+  bundleVersion: "v1.7.0",
   validate(_kind, _version, object) {
     const { spec, ...rest } = object as Unstructured;
     if (typeof spec !== "object" || spec === null) return { object, errors: [], unknownFields: [] };
