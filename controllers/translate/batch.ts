@@ -6,12 +6,13 @@
 import { type ApiObject, keyOf } from "../../crds/kind.ts";
 import { Graph, type Source } from "../runtime/graph.ts";
 import { type Config, createWorld, defaultConfig, deriveIr, type Translation, type World } from "./mod.ts";
+import { groups } from "./world.ts";
 
 /** Everything that came of some objects, and the tables that it came from. */
 export interface Batch extends Translation {
   readonly graph: Graph;
   readonly world: World;
-  /** Objects of kinds that translation does not read. */
+  /** Objects of kinds that translation does not read; other groups have a Gateway, too. */
   readonly ignored: readonly ApiObject[];
 }
 
@@ -23,19 +24,24 @@ export function translate(
   objects: Iterable<ApiObject>,
   config: Config = defaultConfig,
   prepare: (graph: Graph, world: World, translation: Translation) => void = () => {},
+  graph: Graph = new Graph(),
 ): Batch {
-  const graph = new Graph();
   const world = createWorld(graph);
   const translation = deriveIr(graph, world, config);
   const ignored: ApiObject[] = [];
   for (const object of objects) {
     const source = sourceOf(world, object.kind);
-    if (source) source.set(keyOf(object), object);
-    else ignored.push(object);
+    if (source && groupOf(object) === groups[object.kind as keyof typeof groups]) {
+      source.set(keyOf(object), object);
+    } else ignored.push(object);
   }
   prepare(graph, world, translation);
   graph.settle();
   return { ...translation, graph, world, ignored };
+}
+
+function groupOf({ apiVersion }: ApiObject): string {
+  return apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
 }
 
 /** The source that objects of a kind belong into, if translation reads them. */

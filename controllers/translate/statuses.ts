@@ -74,7 +74,7 @@ export interface GatewayFacts {
   readonly listeners: readonly ListenerState[];
   readonly addresses: Addresses | undefined;
   readonly verdict: Verdict | undefined;
-  /** How many proxies it is expected to have; `undefined` if nobody has said. */
+  /** How many proxies it is expected to have; `undefined` if there is none yet. */
   readonly proxies: number | undefined;
   /** Number of attached routes by listener. */
   readonly attached: (listener: string) => number;
@@ -151,7 +151,7 @@ function pendingOf(
 ): Fault | undefined {
   if (verdict?.state === "rejected") return { reason: "Invalid", message: verdict.message };
   if (verdict?.state === "programmed" && verdict.generation === generation) return undefined;
-  if (proxies === 0) return { reason: "Pending", message: "Waiting for a proxy to start" };
+  if (!verdict && !proxies) return { reason: "Pending", message: "Waiting for a proxy to start" };
   return {
     reason: "Pending",
     message: verdict?.message || "Waiting for the proxies to take the configuration",
@@ -201,7 +201,7 @@ export interface RouteFacts {
   readonly resolved: ResolvedRoute;
   readonly verdict: (gateway: string) => Verdict | undefined;
   readonly served: (gateway: string) => Served | undefined;
-  /** How many proxies a Gateway is expected to have; `undefined` if nobody has said. */
+  /** How many proxies a Gateway is expected to have; `undefined` if there is none yet. */
   readonly proxies: (gateway: string) => number | undefined;
 }
 

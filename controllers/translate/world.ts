@@ -39,24 +39,29 @@ export interface World {
   readonly addresses: Source<Addresses>;
 }
 
+const gateway = "gateway.networking.k8s.io";
+
+/** The API group of each kind that translation reads. */
+export const groups: { readonly [K in keyof ObjectTypes]: string } = {
+  GatewayClass: gateway,
+  Gateway: gateway,
+  ListenerSet: gateway,
+  HTTPRoute: gateway,
+  GRPCRoute: gateway,
+  TLSRoute: gateway,
+  TCPRoute: gateway,
+  UDPRoute: gateway,
+  ReferenceGrant: gateway,
+  BackendTLSPolicy: gateway,
+  Namespace: "",
+  Service: "",
+  EndpointSlice: "discovery.k8s.io",
+  Secret: "",
+  ConfigMap: "",
+};
+
 /** The kinds that translation reads: those to watch where they are served. */
-export const kinds: readonly (keyof ObjectTypes)[] = [
-  "GatewayClass",
-  "Gateway",
-  "ListenerSet",
-  "HTTPRoute",
-  "GRPCRoute",
-  "TLSRoute",
-  "TCPRoute",
-  "UDPRoute",
-  "ReferenceGrant",
-  "BackendTLSPolicy",
-  "Namespace",
-  "Service",
-  "EndpointSlice",
-  "Secret",
-  "ConfigMap",
-];
+export const kinds = Object.keys(groups) as readonly (keyof ObjectTypes)[];
 
 export function createWorld(graph: Graph): World {
   const objects = Object.fromEntries(kinds.map((kind) => [kind, graph.source(kind)]));

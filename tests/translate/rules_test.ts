@@ -5,6 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import type { RouteMatch } from "../../controllers/ir/mod.ts";
+import { translate } from "../../controllers/translate/batch.ts";
 import { join } from "../../controllers/translate/conditions.ts";
 import { stamp } from "../../controllers/translate/due.ts";
 import { endpointsOf } from "../../controllers/translate/endpoints.ts";
@@ -200,4 +201,15 @@ Deno.test("conditions: messages are joined without repetition and stay within th
   const long = join(Array.from({ length: 10_000 }, (_, i) => `message ${i}`));
   assertEquals(new TextEncoder().encode(long).length < 32_768, true);
   assertEquals(long.endsWith("…"), true);
+});
+
+Deno.test("batch: an object of another group's kind of the same name is left alone", () => {
+  const stranger = {
+    apiVersion: "networking.istio.io/v1",
+    kind: "Gateway",
+    metadata: { name: "web", namespace: "default" },
+    spec: { selector: {} },
+  };
+  const { ignored, graph, gateways } = translate([stranger]);
+  assertEquals([ignored, graph.stats.failing, gateways.size], [[stranger], 0, 0]);
 });
