@@ -41,12 +41,16 @@ Examples:
   kubectl --kubeconfig .gatehouse/kubeconfig get namespaces`,
     )
     .action(async (options: Options) => {
-      const { serveApi } = await import("../standalone/apiserver/mod.ts");
+      const [{ serveApi }, { model }] = await Promise.all([
+        import("../standalone/apiserver/serve.ts"),
+        import("../standalone/apiserver/model.ts"),
+      ]);
       const log = openLog(io, options);
       await using server = await serveApi({
         dataDir: options.data,
         port: options.port,
         channel: options.channel,
+        model,
         clock: systemClock,
         log,
       }).catch((error) => {
@@ -54,6 +58,7 @@ Examples:
       });
       io.out(`API server listens on ${server.url}\n`);
       io.out(`  export KUBECONFIG=${server.kubeconfig}\n`);
-      await until(io.signal, options.untilStdinEnds ? io.stdinEnds() : undefined);
+      const parent = options.untilStdinEnds ? [io.stdinEnds()] : [];
+      await until(io.signal, Promise.race([server.join(), ...parent]));
     });
 }

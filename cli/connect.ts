@@ -6,9 +6,8 @@
 import { systemClock } from "../controllers/runtime/clock.ts";
 import type { Log } from "../controllers/runtime/log.ts";
 import { createKube } from "../kube/client.ts";
-import { clusterOf } from "../kube/context.ts";
 import { ConfigError } from "../kube/errors.ts";
-import { defaultKubeconfigs, readKubeconfigs } from "../kube/kubeconfig.ts";
+import { openKubeconfig } from "../kube/kubeconfig.ts";
 import type { Kube } from "../kube/types.ts";
 import { type Io, UsageError } from "./io.ts";
 import { version } from "./version.ts";
@@ -30,9 +29,9 @@ export interface Caller {
 export async function connect(io: Io, options: ConnectOptions, caller: Caller = {}): Promise<Kube> {
   const { component = "cli", log } = caller, common = { clock: systemClock, ...log && { log } };
   try {
-    const kubeconfig = await readKubeconfigs(await kubeconfigs(io, options), { readFile: io.read });
-    const cluster = clusterOf(kubeconfig, {
+    const cluster = await openKubeconfig({
       ...common,
+      files: await kubeconfigs(options, io),
       context: options.context,
       surroundings: { env: io.env, readFile: io.read, run: io.run },
     });
@@ -43,11 +42,15 @@ export async function connect(io: Io, options: ConnectOptions, caller: Caller = 
   }
 }
 
-async function kubeconfigs(io: Io, { kubeconfig, data }: ConnectOptions): Promise<readonly string[]> {
+/** The files to read; undefined for those that kubectl would read. */
+async function kubeconfigs(
+  { kubeconfig, data }: ConnectOptions,
+  io: Io,
+): Promise<readonly string[] | undefined> {
   if (kubeconfig !== undefined) return [kubeconfig];
+  if (data === undefined || io.env.KUBECONFIG) return undefined;
   const own = `${data}/kubeconfig`;
-  if (!io.env.KUBECONFIG && data !== undefined && await exists(own)) return [own];
-  return defaultKubeconfigs(io.env);
+  return await exists(own) ? [own] : undefined;
 }
 
 async function exists(path: string): Promise<boolean> {

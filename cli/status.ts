@@ -182,14 +182,14 @@ function isHealthy({ parts, proxies = [] }: Entry): boolean {
 function asText(entries: readonly Entry[], report: Report | undefined, paint: Paint): string {
   const lines: string[] = [];
   for (const entry of entries) {
-    const [whole, ...rest] = entry.parts[0]?.name === "" ? entry.parts : [undefined, ...entry.parts];
+    const whole = entry.parts.find(({ name }) => name === "");
     const title = `${paint("bold", `${entry.kind} ${entry.name}`)}`;
     lines.push(whole ? `${title}  ${partText(whole, paint)}` : title);
     if (whole) lines.push(...reasons(whole, "    ", paint));
     if (entry.parts.length === 0) {
       lines.push(`  ${paint("yellow", "no controller has said anything about it")}`);
     }
-    for (const part of rest) {
+    for (const part of entry.parts.filter((part) => part !== whole)) {
       lines.push(`  ${part.name}  ${partText(part, paint)}`, ...reasons(part, "    ", paint));
     }
     for (const proxy of entry.proxies ?? []) lines.push(...proxyText(proxy, paint));
