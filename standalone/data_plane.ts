@@ -60,6 +60,7 @@ export class DataPlane implements AsyncDisposable {
   readonly #desired = new Map<GatewayKey, DesiredEnvoy>();
   #wants: readonly AddressWant[] = [];
   #preparing: Promise<void> | undefined;
+  #busy = false;
 
   private constructor(options: DataPlaneOptions, addresses: AddressBook, fleet: Fleet) {
     this.#options = options;
@@ -91,7 +92,7 @@ export class DataPlane implements AsyncDisposable {
   sync(wants: readonly AddressWant[]): void {
     this.#wants = wants;
     this.#addresses.sync(wants);
-    this.#preparing ??= this.#prepare();
+    if (!this.#busy) this.#preparing = this.#prepare();
   }
 
   /** The state of every Envoy. */
@@ -113,6 +114,7 @@ export class DataPlane implements AsyncDisposable {
   /** Writes the files of Envoys that are new, then starts them and ends those that are not wanted any more. */
   async #prepare(): Promise<void> {
     const { onProxies } = this.#options;
+    this.#busy = true;
     for (let wants: readonly AddressWant[] | undefined; wants !== this.#wants;) {
       wants = this.#wants;
       const gateways = new Set(wants.map(({ gateway }) => gateway));
@@ -132,7 +134,8 @@ export class DataPlane implements AsyncDisposable {
       }
       this.#fleet.sync(this.#desired);
     }
-    this.#preparing = undefined;
+    // Nothing is awaited since the last look at what is wanted.
+    this.#busy = false;
   }
 
   async #write(gateway: GatewayKey): Promise<DesiredEnvoy> {
