@@ -62,6 +62,7 @@ const facts = {
     address.type !== "IPAddress" || address.value === undefined || isIP(address.value) ? [] : [{
       reason: "Invalid",
       path: ["value"],
+      value: address.value,
       detail: `must be of type ipv4 or ipv6: ${JSON.stringify(address.value)}`,
       inBody: true,
     }],

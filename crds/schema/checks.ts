@@ -130,7 +130,7 @@ export function integerCheck(facts: Facts): Check | undefined {
   }) as Check;
 }
 
-const items = (count: number) => count === 1 ? "item" : "items";
+export const mostItems = (max: number): string => `must have at most ${max} ${max === 1 ? "item" : "items"}`;
 
 export function listChecks(facts: Facts): Check[] {
   const { minItems, maxItems, listType, listMapKeys } = facts;
@@ -145,7 +145,7 @@ export function listChecks(facts: Facts): Check[] {
       if (maxItems !== undefined && length > maxItems) {
         report(payload, {
           reason: "TooMany",
-          detail: `must have at most ${maxItems} ${items(maxItems)}`,
+          detail: mostItems(maxItems),
           value: length,
         });
       }
@@ -192,7 +192,7 @@ export function mapCheck({ maxProperties }: Facts): Check | undefined {
     if (size <= maxProperties) return;
     report(payload, {
       reason: "TooMany",
-      detail: `must have at most ${maxProperties} ${items(maxProperties)}`,
+      detail: mostItems(maxProperties),
       value: size,
     });
   });
