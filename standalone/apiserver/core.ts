@@ -14,12 +14,14 @@ import { expireEvents } from "./expiry.ts";
 import { type Fault, Faults } from "./faults.ts";
 import { collectGarbage } from "./garbage.ts";
 import { emptyNamespaces } from "./namespaces.ts";
+import { typedModel } from "./model.ts";
 import { type Model, Resources } from "./resources.ts";
 import { seed } from "./seed.ts";
 import { Store, type StoreOptions } from "./store.ts";
 
 export interface CoreOptions {
-  readonly model: Model;
+  /** The kinds that are served; by default those of Gatehouse, the core and the newest Gateway API. */
+  readonly model?: Model;
   /** Which kinds and versions are served; the default is `experimental`: all. */
   readonly channel?: Channel;
   readonly clock: Clock;
@@ -43,7 +45,7 @@ export interface Core extends AsyncDisposable {
 
 /** Starts everything but the socket. Takes over `database` unless it rejects. */
 export async function startCore(database: Database, options: CoreOptions): Promise<Core> {
-  const { clock, log, model, channel = "experimental" } = options;
+  const { clock, log, model = typedModel(), channel = "experimental" } = options;
   await using stack = new AsyncDisposableStack();
   const store = stack.use(new Store(database, options.history));
   const resources = new Resources(model, channel);

@@ -1,26 +1,39 @@
 /**
- * The typed model as the API server asks for it.
+ * The typed model as the API server sees it.
  *
  * @module
  */
-import { allKinds, apiVersion, newest } from "../../crds/mod.ts";
+import { allKinds, apiVersion, newest, pod, type Release } from "../../crds/mod.ts";
 import { openapi } from "../../crds/openapi.ts";
 import { validate } from "../../crds/validate.ts";
 import type { Model } from "./resources.ts";
 
-/** The release of Gateway API whose definitions are shown. */
-const bundleVersion = "v1.7.0";
+/** All kinds but Pod: nothing here would ever run one. */
+const kinds = allKinds.filter((kind) => kind !== pod);
 
-/** Serves every kind that the model describes. */
-export const model: Model = {
-  kinds: allKinds,
-  bundleVersion,
-  validate(kind, version, object, { channel, old }) {
-    // What becomes of unknown fields depends on the request, so whoever asks decides.
-    const result = validate(kind, version, object, { channel, fieldValidation: "Ignore", ...old && { old } });
-    return { object: result.object, errors: result.errors, unknownFields: result.unknownFields };
-  },
-  // The versions of a kind of Gateway API do not differ but in their names.
-  convert: (kind, object, version) => ({ ...object, apiVersion: apiVersion(kind, version) }),
-  openapi: (kind, version, channel) => ({ ...openapi(kind, version, { ...newest, channel }) }),
-};
+/** The kinds of Gatehouse and of one release of Gateway API. */
+export function typedModel(release: Release = newest.release): Model {
+  return {
+    kinds,
+    bundleVersion: `v${release}.0`,
+    validate(kind, version, object, { channel, old }) {
+      const { object: judged, errors, unknownFields } = validate(kind, version, object, {
+        channel,
+        release,
+        ...(old ? { old } : {}),
+      });
+      return {
+        object: judged,
+        errors: errors.map(({ field, reason, message }) => ({
+          field,
+          message,
+          reason: `FieldValue${reason}`,
+        })),
+        unknownFields,
+      };
+    },
+    // All versions of these kinds have the same fields.
+    convert: (kind, object, version) => ({ ...object, apiVersion: apiVersion(kind, version) }),
+    openapi: (kind, version, channel) => openapi(kind, version, { channel, release }),
+  };
+}

@@ -6,6 +6,7 @@
 import type { Version } from "../../crds/kind.ts";
 import { apiVersion } from "../../crds/kind.ts";
 import type { Resource, Resources } from "./resources.ts";
+import { type MergeKeys, mergeKeysOf } from "./strategic.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -160,6 +161,28 @@ function operations(resource: Resource, version: Version): Json {
   };
 }
 
+/** Tells which lists strategic merge patches merge: `kubectl apply` makes its patches by that. */
+function withMergeKeys(schema: Json, keys: MergeKeys, path = ""): Json {
+  const properties = Object.entries(schema["properties"] as Readonly<Record<string, Json>> ?? {});
+  if (properties.length === 0) return schema;
+  return {
+    ...schema,
+    properties: Object.fromEntries(properties.map(([name, property]) => {
+      const at = path === "" ? name : `${path}.${name}`;
+      const key = keys[at];
+      const merged = key === undefined ? {} : {
+        "x-kubernetes-patch-strategy": "merge",
+        ...(key === "" ? {} : { "x-kubernetes-patch-merge-key": key }),
+      };
+      const items = property["items"] as Json | undefined;
+      const inner = items
+        ? { ...property, items: withMergeKeys(items, keys, at) }
+        : withMergeKeys(property, keys, at);
+      return [name, { ...inner, ...merged }];
+    })),
+  };
+}
+
 /** Documents by their path below `/openapi/v3/`. */
 export interface OpenApi {
   readonly paths: readonly string[];
@@ -177,7 +200,8 @@ export function openApi(resources: Resources): OpenApi {
   const schemasOf = (groupVersion: string): Json =>
     Object.fromEntries(
       groupVersions.get(groupVersion)!.map(({ resource, version }) => {
-        const schema = resources.model.openapi(resource.kind, version, resources.channel);
+        const plain = resources.model.openapi(resource.kind, version, resources.channel);
+        const schema = resource.custom ? plain : withMergeKeys(plain, mergeKeysOf(resource.kind.kind));
         const properties = schema["properties"] as Json ?? {};
         return [schemaName(resource, version.name), {
           ...schema,

@@ -12,7 +12,7 @@ import { badRequest, unprocessable } from "./status.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** The key that items are merged by; `""` for lists of plain values that are merged as sets. */
-type MergeKeys = { readonly [path: string]: string };
+export type MergeKeys = { readonly [path: string]: string };
 
 const metadata: MergeKeys = { "metadata.ownerReferences": "uid", "metadata.finalizers": "" };
 
@@ -44,10 +44,14 @@ const byKind: { readonly [kind: string]: MergeKeys } = {
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Which lists of a kind are merged, by their paths. */
+export function mergeKeysOf(kind: string): MergeKeys {
+  return { ...metadata, ...byKind[kind] };
+}
+
 /** @throws {ApiError} 400 if the patch is no strategic merge patch, 422 if it does not fit the object */
 export function strategicMerge(current: ApiObject, patch: Json): unknown {
-  const keys = { ...metadata, ...byKind[current.kind] };
-  return mergeObject(current as unknown as Json, patch, "", keys);
+  return mergeObject(current as unknown as Json, patch, "", mergeKeysOf(current.kind));
 }
 
 function mergeObject(current: Json, patch: Json, path: string, keys: MergeKeys): Json {

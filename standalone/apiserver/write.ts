@@ -438,7 +438,12 @@ function judge(
 ): { readonly object: ApiObject; readonly unknownFields: readonly string[] } {
   const { model, channel } = api.resources;
   const verdict = model.validate(resource.kind, version, object, { channel, ...(old ? { old } : {}) });
-  const all = [...causes, ...checkMetadata(object.metadata), ...verdict.errors];
+  const mine = [...causes, ...checkMetadata(object.metadata)];
+  // What is wrong with metadata is said once, in the words of Kubernetes.
+  const theirs = verdict.errors.filter(({ field = "" }) =>
+    !mine.some((cause) => field.startsWith(cause.field ?? "?"))
+  );
+  const all = [...mine, ...theirs];
   if (all.length > 0) throw invalid(subjectOf(resource), object.metadata.name, all);
   return { object: { ...verdict.object, metadata: object.metadata }, unknownFields: verdict.unknownFields };
 }
