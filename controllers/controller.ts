@@ -14,13 +14,19 @@ export interface Controller<D> {
   readonly name: string;
   /** Rows of what has to be done now. */
   readonly due: Table<D>;
+  /** Told of every row that has changed, gone ones included, before it is queued. */
+  observed?(key: Key, due: D | undefined): void;
   /** Does it. Rejects if it has to be tried again. */
   apply(due: D, signal: AbortSignal): Promise<void>;
 }
 
 /** Queues the rows that the last settle made due. */
 export function enqueue<D>(controller: Controller<D>, queue: Queue): void {
-  for (const key of controller.due.changed) if (controller.due.get(key) !== undefined) queue.add(key);
+  for (const key of controller.due.changed) {
+    const due = controller.due.get(key);
+    controller.observed?.(key, due);
+    if (due !== undefined) queue.add(key);
+  }
 }
 
 /** Queues all that is due: at a start, and when this replica becomes the one that writes. */

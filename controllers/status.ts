@@ -15,6 +15,8 @@ export interface StatusPatch {
   readonly kind: string;
   /** `namespace/name`, or `name`. */
   readonly key: Key;
+  /** The version of the object that the patch was made for. */
+  readonly resourceVersion: string;
   readonly patch: readonly PatchOperation[];
 }
 
@@ -36,10 +38,17 @@ const timeout = 30_000;
 
 export function statusController(options: StatusOptions): Controller<StatusPatch> {
   const { due, kube, kindOf, stamp, clock, counted } = options;
+  /** Versions of objects that a write of ours has superseded. What is due then is due anew once the watch shows the next one. */
+  const superseded = new Map<Key, string>();
   return {
     name: "status",
     due,
-    async apply({ kind, key, patch }, signal) {
+    observed(row, write) {
+      if (superseded.get(row) !== write?.resourceVersion) superseded.delete(row);
+    },
+    async apply({ kind, key, resourceVersion, patch }, signal) {
+      const row = `${kind}/${key}`;
+      if (superseded.get(row) === resourceVersion) return;
       const [name, namespace] = key.split("/").reverse() as [string, string?];
       try {
         await kube.patch(
@@ -48,9 +57,11 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
           stamp(patch, clock.now()),
           { subresource: "status", signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]) },
         );
+        superseded.set(row, resourceVersion);
         counted?.(kind, "written");
       } catch (error) {
         const result = resultOf(error);
+        if (result === "gone") superseded.delete(row);
         counted?.(kind, result);
         // Its deletion is on the way to the tables, which ends the matter.
         if (result !== "gone") throw error;

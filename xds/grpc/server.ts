@@ -198,7 +198,8 @@ async function handle(
     }
     finish(stream, "OK", "");
   } catch (error) {
-    if (gone.signal.aborted) return;
+    // A proxy that leaves without a word, as when it stops, may be noticed here first.
+    if (gone.signal.aborted || stream.closed || stream.destroyed) return;
     const { code, message } = statusOf(error);
     if (code === "INTERNAL") log.error("xDS stream failed", { error });
     else log.warn("Refused an xDS stream", { code, message, peer: stream.session?.socket?.remoteAddress });
