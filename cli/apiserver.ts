@@ -41,7 +41,7 @@ Examples:
   kubectl --kubeconfig .gatehouse/kubeconfig get namespaces`,
     )
     .action(async (options: Options) => {
-      const [{ serveApi }, { model }] = await Promise.all([
+      const [{ serveApi }, { typedModel }] = await Promise.all([
         import("../standalone/apiserver/serve.ts"),
         import("../standalone/apiserver/model.ts"),
       ]);
@@ -50,7 +50,7 @@ Examples:
         dataDir: options.data,
         port: options.port,
         channel: options.channel,
-        model,
+        model: typedModel(),
         clock: systemClock,
         log,
       }).catch((error) => {
