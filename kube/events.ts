@@ -196,7 +196,7 @@ export class EventRecorder {
 
   async #send(series: Series, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
-    for (let tries = 0; tries < bounds.tries && !signal.aborted; tries++) {
+    for (let tries = 1; !signal.aborted; tries++) {
       const { count } = series;
       try {
         await this.#sendOnce(series, signal);
@@ -216,11 +216,14 @@ export class EventRecorder {
           series.sentCount = count;
           return;
         }
-        this.#log.debug("Cannot record an event yet", { error });
-        await clock.sleep(times.firstRetry * 2 ** tries, { signal }).catch(() => {});
+        if (tries === bounds.tries) {
+          this.#log.warn("Cannot record an event", { error });
+          this.#dropped++;
+          return;
+        }
+        await clock.sleep(times.firstRetry * 2 ** (tries - 1), { signal }).catch(() => {});
       }
     }
-    this.#dropped++;
   }
 
   async #sendOnce(series: Series, abortSignal: AbortSignal): Promise<void> {
