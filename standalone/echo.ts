@@ -43,6 +43,8 @@ export interface Echo {
   readonly body?: string;
 }
 
+/** How long responses may take to be sent when the server stops, in milliseconds. */
+const patience = 100;
 /** How much of a body is sent back. */
 const bodyLimit = 65_536;
 
@@ -57,14 +59,21 @@ const bodyLimit = 65_536;
  */
 export function serveEcho(options: EchoOptions): Promise<EchoServer> {
   const sockets = new Set<WebSocket>();
-  const stopping = new AbortController();
+  const stopping = new AbortController(), closing = new AbortController();
   const server = Deno.serve({
     hostname: options.host ?? "127.0.0.1",
     port: options.port,
+    signal: closing.signal,
     onListen: () => {},
   }, async (request, { remoteAddr }) => {
     if (request.headers.get("upgrade")?.toLowerCase() === "websocket") return echoSocket(request, sockets);
-    const body = await readBody(request, stopping.signal);
+    let body: string | undefined;
+    try {
+      body = await readBody(request, stopping.signal);
+    } catch {
+      // Either the client is gone, or we are about to be.
+      return new Response(null, { status: 503, headers: { connection: "close" } });
+    }
     const from = `${remoteAddr.hostname}:${remoteAddr.port}`;
     const echo = describe(request, `${options.name}-${server.addr.port}`, options.name, from, body);
     return new Response(`${JSON.stringify(echo, null, 2)}\n`, {
@@ -76,7 +85,11 @@ export function serveEcho(options: EchoOptions): Promise<EchoServer> {
     async [Symbol.asyncDispose]() {
       stopping.abort(new Error("The server stops"));
       for (const socket of sockets) socket.close(1001, "The server stops");
-      await server.shutdown();
+      // Responses on their way get a moment. Waiting for their connections to end would be waiting for clients that
+      // never finish their requests, too.
+      await new Promise((resolve) => setTimeout(resolve, patience));
+      closing.abort();
+      await server.finished;
     },
   });
 }
