@@ -20,8 +20,10 @@ import { endStale } from "./stale.ts";
 
 /** How the Envoy of one Gateway has to be run. */
 export interface DesiredEnvoy {
-  /** Its bootstrap configuration in JSON; another one means a drain and a restart. */
+  /** Its bootstrap configuration in JSON; another one, or other files, means a drain and a restart. */
   readonly bootstrap: string;
+  /** More files that it names, by their paths below the Gateway's directory; kept whole by the fleet. */
+  readonly files?: EnvoyOptions["files"];
 }
 
 export interface FleetOptions {
@@ -179,7 +181,7 @@ class Member {
     try {
       for (let done = false; !done;) {
         const wanted = this.#wanted;
-        if (this.#process && !(wanted && this.#process.hasBootstrap(wanted.bootstrap))) {
+        if (this.#process && !(wanted && this.#process.runsWith(wanted.bootstrap, wanted.files))) {
           await this.#process.stop(drainDeadline === undefined ? {} : { deadline: drainDeadline });
           this.#process = undefined;
           if (!this.#wanted && !this.#closed) await this.#clean();
@@ -210,6 +212,7 @@ class Member {
       name: `Gateway "${this.#gateway}"`,
       binary,
       bootstrap: wanted.bootstrap,
+      ...(wanted.files ? { files: wanted.files } : {}),
       directory: gatewayDirectory(directory, this.#gateway),
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(logLevel === undefined ? {} : { logLevel }),

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Clock } from "../../controllers/runtime/clock.ts";
+import { equal } from "../../controllers/runtime/equal.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
 import { type Admin, adminClient } from "./admin.ts";
 import { drain } from "./drain.ts";
@@ -65,6 +66,8 @@ export interface EnvoyOptions {
   readonly binary: { readonly path: string; readonly version: string };
   /** The bootstrap configuration in JSON. Its admin address must be {@linkcode RunDirectory.adminSocket}. */
   readonly bootstrap: string;
+  /** More files that the bootstrap names, by their paths below the directory. Written anew before each start. */
+  readonly files?: { readonly [path: string]: string };
   readonly directory: RunDirectory;
   /** Worker threads; Envoy's own default is one per core. */
   readonly concurrency?: number;
@@ -131,9 +134,9 @@ export class EnvoyProcess implements AsyncDisposable {
     return this.#status;
   }
 
-  /** Whether it runs with this bootstrap. */
-  hasBootstrap(bootstrap: string): boolean {
-    return this.#options.bootstrap === bootstrap;
+  /** Whether it runs with this bootstrap and these files. */
+  runsWith(bootstrap: string, files: EnvoyOptions["files"]): boolean {
+    return this.#options.bootstrap === bootstrap && equal(this.#options.files, files);
   }
 
   /**
@@ -229,8 +232,13 @@ export class EnvoyProcess implements AsyncDisposable {
   }
 
   async #spawn(): Promise<Life> {
-    const { binary, bootstrap, directory, concurrency, logLevel = "info" } = this.#options;
+    const { binary, bootstrap, files = {}, directory, concurrency, logLevel = "info" } = this.#options;
     await Deno.writeTextFile(directory.bootstrap, bootstrap, { mode: 0o600 });
+    for (const [name, text] of Object.entries(files)) {
+      const path = `${directory.path}/${name}`;
+      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+      await Deno.writeTextFile(path, text, { mode: 0o600 });
+    }
     await disclaim(directory.adminSocket);
     this.#stopping.signal.throwIfAborted();
     const child = new Deno.Command(binary.path, {

@@ -91,6 +91,33 @@ Deno.test("fleet: another bootstrap means another process, the same one does not
   assertEquals(await identify(pid!), undefined);
 });
 
+Deno.test("fleet: files are written before each start, and other files mean another process", async () => {
+  await using folder = await scratch();
+  await using fleet = await openFleet(folder.path);
+  const [[gateway, { bootstrap }]] = [...wanting(folder.path, { "default/web": freePort() })] as [
+    [string, { bootstrap: string }],
+  ];
+  const { path } = gatewayDirectory(folder.path, gateway);
+  const file = `${path}/certificates/tls.crt`;
+  const want = (text: string) =>
+    fleet.sync(new Map([[gateway, { bootstrap, files: { "certificates/tls.crt": text } }]]));
+  want("one");
+  await until(fleet, running(fleet, gateway));
+  const { pid } = fleet.status(gateway)!;
+  assertEquals(await Deno.readTextFile(file), "one");
+  assertEquals((await Deno.stat(file)).mode! & 0o077, 0);
+  await Deno.remove(path, { recursive: true });
+  want("one");
+  assertEquals(fleet.status(gateway)!.pid, pid);
+  Deno.kill(pid!, "SIGKILL");
+  await until(fleet, () => running(fleet, gateway)() && fleet.status(gateway)!.pid !== pid);
+  assertEquals(await Deno.readTextFile(file), "one");
+  want("two");
+  await until(fleet, () => fleet.status(gateway)!.state !== "running");
+  await until(fleet, running(fleet, gateway));
+  assertEquals(await Deno.readTextFile(file), "two");
+});
+
 Deno.test("fleet: what was wanted last counts, however fast it changes", async () => {
   await using folder = await scratch();
   await using fleet = await openFleet(folder.path);
