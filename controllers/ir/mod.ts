@@ -63,6 +63,7 @@ export interface Route {
 }
 
 export interface RouteMatch {
+  /** A prefix is compared element by element and has no slash at its end, but for `/` itself. */
   readonly path: { readonly type: "exact" | "prefix" | "regex"; readonly value: string };
   readonly method?: string;
   readonly headers: readonly ValueMatch[];
@@ -76,7 +77,7 @@ export interface ValueMatch {
   readonly value: string;
 }
 
-/** Applied in the order remove, set, add; names are lower case. */
+/** Applied in the order remove, set, add; names are lower case, values are taken literally. */
 export interface HeaderChanges {
   readonly set: readonly Header[];
   readonly add: readonly Header[];
@@ -94,6 +95,7 @@ export type RouteAction =
     readonly kind: "redirect";
     readonly scheme?: string;
     readonly hostname?: string;
+    /** Where the redirect leads; one that goes without saying need not be said. */
     readonly port?: number;
     readonly path?: PathChange;
     readonly status: 301 | 302 | 303 | 307 | 308;
@@ -152,6 +154,7 @@ export interface ClusterUse {
 export interface Contribution {
   readonly gateway: GatewayKey;
   readonly origin: Origin;
+  /** 0 for objects that have none, such as Services. */
   readonly generation: number;
   readonly pieces: readonly Piece[];
 }
@@ -162,7 +165,10 @@ export interface Piece {
   readonly id: Key;
   /** Compared by structure; it changes with whatever the proxy is told because of this piece. */
   readonly content: unknown;
-  /** What carries it. */
+  /**
+   * What carries it. A rule is carried by its route tables alone: the clusters that it names are pieces of their own,
+   * which proxies have before the rule.
+   */
   readonly resources: readonly ResourceId[];
 }
 
