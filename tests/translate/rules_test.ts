@@ -15,7 +15,7 @@ import { matchesSelector } from "../../controllers/translate/labels.ts";
 import { compare, matchesAll, rankOf } from "../../controllers/translate/matches.ts";
 import { headerFault, regexFault } from "../../controllers/translate/validate.ts";
 import { random } from "../support/random.ts";
-import { service, slice } from "./cluster.ts";
+import { route, service, slice, small, to } from "./cluster.ts";
 
 Deno.test("hostnames: what two have in common", () => {
   const table: readonly (readonly [string, string, string | undefined])[] = [
@@ -212,4 +212,24 @@ Deno.test("batch: an object of another group's kind of the same name is left alo
   };
   const { ignored, graph, gateways } = translate([stranger]);
   assertEquals([ignored, graph.stats.failing, gateways.size], [[stranger], 0, 0]);
+});
+
+Deno.test("due: no more parents than the API takes, whoever put them there", () => {
+  const parents = Array.from({ length: 31 }, (_, i) => ({
+    parentRef: { name: `theirs${i}` },
+    controllerName: "example.com/other",
+    conditions: [],
+  }));
+  const crowded = {
+    ...route("a", {
+      parentRefs: [{ name: "web", sectionName: "http" }, { name: "web", port: 80 }],
+      rules: [to("app")],
+    }),
+    status: { parents },
+  };
+  const { due } = translate(small(crowded));
+  assertEquals(due.get("HTTPRoute/default/a")!.patch.map(({ op, path }) => `${op} ${path}`), [
+    "test /metadata/resourceVersion",
+    "add /status/parents/-",
+  ]);
 });
