@@ -8,7 +8,7 @@ import type { RootLog } from "../controllers/runtime/log.ts";
 import { createMetrics } from "../controllers/runtime/metrics.ts";
 import { createAuthority } from "../controllers/runtime/pki.ts";
 import { Scope } from "../controllers/runtime/scope.ts";
-import { defaultConfig } from "../controllers/translate/mod.ts";
+import { type Config, defaultConfig } from "../controllers/translate/mod.ts";
 import type { Kube } from "../kube/types.ts";
 import { type AddressWant, choosePool, wantOf } from "../standalone/addresses.ts";
 import type { Pool } from "../standalone/addresses/pool.ts";
@@ -53,7 +53,7 @@ export interface LocalOptions extends Parts {
   /** The directory of everything that lasts; absolute. */
   readonly data: string;
   readonly concurrency?: number;
-  readonly controllerName?: string;
+  readonly config?: Partial<Config>;
   readonly kube: Kube;
   readonly log: RootLog;
   /** Told after each settle. */
@@ -82,7 +82,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   let dataPlane: DataPlane | undefined;
   const operator = await operate({
     kube,
-    config: { ...defaultConfig, ...options.controllerName && { controllerName: options.controllerName } },
+    config: { ...defaultConfig, ...options.config },
     clock,
     log,
     metrics,

@@ -46,7 +46,14 @@ Examples:
       const data = await Deno.realPath(options.data);
       const parts = await findParts(options, data, io);
       const kube = await connect(io, options, { component: "operator", log });
-      await using local = await startLocal({ ...options, ...parts, data, kube, log });
+      await using local = await startLocal({
+        ...parts,
+        data,
+        ...options.concurrency !== undefined && { concurrency: options.concurrency },
+        ...options.controllerName !== undefined && { config: { controllerName: options.controllerName } },
+        kube,
+        log,
+      });
       await until(AbortSignal.any([io.signal, local.scope.signal]));
     });
 }

@@ -21,7 +21,7 @@ import { ConnectionError, isStatus, KubeError } from "./errors.ts";
 import { HttpClients } from "./http_clients.ts";
 import { pathOf } from "./paths.ts";
 import { type Attempt, retryDelay } from "./retry.ts";
-import type { Kube, Name, PatchOperation } from "./types.ts";
+import type { Draft, Kube, Name, PatchOperation } from "./types.ts";
 
 export { KubeError } from "./errors.ts";
 
@@ -194,7 +194,7 @@ class Client implements Kube {
     return this.#json({ method: "GET", path: this.#pathOf(kind, name) }, signal);
   }
 
-  create<T extends ApiObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
+  create<T extends ApiObject>(kind: Kind<T>, object: Draft, signal?: AbortSignal): Promise<T> {
     const { namespace } = object.metadata;
     const path = pathOf(kind, { namespace, version: versionIn(object) });
     return this.#json({ method: "POST", path, bodyJson: object as unknown as JSONValue }, signal);

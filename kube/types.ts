@@ -18,13 +18,17 @@ export interface Name {
   readonly name: string;
 }
 
+/** An object to be made: whatever its kind, without what the API server adds. */
+export type Draft = ApiObject | ApiObject & { readonly [field: string]: unknown };
+
 /**
  * A client of one API server. All methods reject with {@linkcode KubeError} for an answer that is not a success, and
  * with the abort reason once `signal` is aborted.
  */
 export interface Kube extends RestClient {
   get<T extends ApiObject>(kind: Kind<T>, name: Name, signal?: AbortSignal): Promise<T>;
-  create<T extends ApiObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>;
+  /** What `object` leaves out is for the API server's defaults. */
+  create<T extends ApiObject>(kind: Kind<T>, object: Draft, signal?: AbortSignal): Promise<T>;
   /** Server-side apply of just the fields in `object`. */
   apply<T extends ApiObject>(
     kind: Kind<T>,
