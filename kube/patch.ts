@@ -29,10 +29,13 @@ export function guarded(
 }
 
 /**
- * Whether a write failed because the object has changed since it was read. A failed `test` of a patch is told as 422, without
- * saying what failed; a stale update as 409.
+ * Whether a write failed because the object has changed since it was read: a stale update is told as 409. A patch that does not
+ * apply, such as for a failed `test`, is told as 422 without saying what failed; an object that is invalid is 422 as well, but
+ * named with its fields.
  */
 export function isConflict(error: unknown): boolean {
-  return isStatus(error, 409) && error.reason !== "AlreadyExists" ||
-    isStatus(error, 422) && !error.details.causes?.length;
+  if (isStatus(error, 409)) return error.reason !== "AlreadyExists";
+  if (!isStatus(error, 422)) return false;
+  const { name, causes = [] } = error.details;
+  return name === undefined && causes.every(({ field }) => !field);
 }
