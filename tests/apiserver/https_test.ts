@@ -1,0 +1,146 @@
+/** The socket: certificates, loopback, streams that end as they should, the data directory's secrets. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../../controllers/runtime/clock.ts";
+import { silentLog } from "../../controllers/runtime/log.ts";
+import { createAuthority, issue, type KeyPair } from "../../controllers/runtime/pki.ts";
+import { DataError } from "../../standalone/apiserver/database.ts";
+import { serveApi } from "../../standalone/apiserver/serve.ts";
+import { looseModel, testServer } from "./support.ts";
+
+const day = 24 * 60 * 60_000;
+const validity = { notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + day) };
+
+function client(authority: KeyPair, own?: KeyPair): Deno.HttpClient {
+  return Deno.createHttpClient({
+    caCerts: [authority.certificate],
+    ...(own ? { cert: own.certificate, key: own.key } : {}),
+  });
+}
+
+Deno.test("only certificates of its own authority count", async () => {
+  await using server = await testServer();
+  const { authority, admin } = server.certificates;
+  const status = async (own?: KeyPair) => {
+    using http = client(authority, own);
+    const response = await fetch(`${server.url}/api/v1/namespaces`, { client: http });
+    await response.body?.cancel();
+    return response.status;
+  };
+  assertEquals(await status(admin), 200);
+  assertEquals(await status(), 401);
+  const guest = await issue(authority, { commonName: "guest", usages: ["client"], ...validity });
+  assertEquals(await status(guest), 403);
+  const stranger = await createAuthority({ commonName: "stranger", ...validity });
+  const forged = await issue(stranger, {
+    commonName: "gatehouse-admin",
+    organizations: ["system:masters"],
+    usages: ["client"],
+    ...validity,
+  });
+  assertEquals(await status(forged), 401);
+});
+
+Deno.test("a host that others can reach is refused", async () => {
+  for (const host of ["0.0.0.0", "192.168.1.1", "::", "example.com"]) {
+    await assertRejects(
+      () =>
+        serveApi({ dataDir: "/nonexistent", host, model: looseModel, clock: systemClock, log: silentLog }),
+      TypeError,
+      "serves loopback addresses only",
+    );
+  }
+});
+
+Deno.test("secrets are for their owner only; authority and kubeconfig survive a restart", async () => {
+  const dataDir = await Deno.makeTempDir();
+  const read = async () => {
+    await using server = await testServer({ dataDir });
+    for (const name of ["pki/ca.pem", "pki/server.pem", "pki/admin.pem", "kubeconfig"]) {
+      assertEquals((await Deno.stat(`${dataDir}/${name}`)).mode! & 0o777, 0o600, name);
+    }
+    const config = JSON.parse(await Deno.readTextFile(server.kubeconfig));
+    assertEquals(config.clusters[0].cluster.server, server.url);
+    return [server.certificates.authority, server.certificates.admin];
+  };
+  assertEquals(await read(), await read());
+  await Deno.writeTextFile(`${dataDir}/pki/admin.pem`, "nonsense");
+  const error = await assertRejects(read, DataError);
+  assertStringIncludes(error.message, 'admin.pem": it holds no certificate and key; delete it');
+  await Deno.remove(dataDir, { recursive: true });
+});
+
+Deno.test("a certificate that ends soon is made anew", async () => {
+  const dataDir = await Deno.makeTempDir();
+  let now = Date.now();
+  const clock = { ...systemClock, now: () => new Date(now) };
+  const read = async () => {
+    await using server = await testServer({ dataDir, clock });
+    return server.certificates;
+  };
+  const first = await read();
+  now += 340 * day;
+  const later = await read();
+  assertEquals(later.authority, first.authority);
+  assert(
+    later.admin.certificate !== first.admin.certificate &&
+      later.server.certificate !== first.server.certificate,
+  );
+  await Deno.remove(dataDir, { recursive: true });
+});
+
+Deno.test("a watch over the wire: events come at once, and end cleanly when the server stops", async () => {
+  const server = await testServer();
+  using http = client(server.certificates.authority, server.certificates.admin);
+  const url = `${server.url}/api/v1/namespaces/default/configmaps`;
+  const response = await fetch(`${url}?watch=1`, { client: http });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const body = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m" } });
+  const headers = { "content-type": "application/json" };
+  const made = await fetch(url, { method: "POST", client: http, headers, body });
+  assertEquals(made.status, 201);
+  await made.body?.cancel();
+  const { value } = await reader.read();
+  assertStringIncludes(value!, '{"type":"ADDED","object":{');
+  await server[Symbol.asyncDispose]();
+  assertEquals((await reader.read()).done, true);
+});
+
+Deno.test("a cut stream is an error for the client, not an end", async () => {
+  await using server = await testServer();
+  using http = client(server.certificates.authority, server.certificates.admin);
+  const response = await fetch(`${server.url}/api/v1/namespaces?watch=1`, { client: http });
+  const reader = response.body!.getReader();
+  await reader.read();
+  server.faults.add({ kind: "cut", times: 1 });
+  await assertRejects(async () => {
+    while (!(await reader.read()).done) { /* what is left of the line */ }
+  });
+});
+
+Deno.test("a client that leaves ends its watch", async () => {
+  await using server = await testServer();
+  using http = client(server.certificates.authority, server.certificates.admin);
+  const leave = new AbortController();
+  const response = await fetch(`${server.url}/api/v1/configmaps?watch=1`, {
+    client: http,
+    signal: leave.signal,
+  });
+  leave.abort();
+  await assertRejects(() => response.text());
+  // Disposing of the server waits for every request: it would hang if the watch were still there.
+});
+
+Deno.test("another program on the port is said as such", async () => {
+  await using server = await testServer();
+  const port = Number(new URL(server.url).port);
+  const error = await assertRejects(() => testServer({ port }));
+  assertStringIncludes(String(error), "EADDRINUSE");
+});
+
+Deno.test("the signal stops the server", async () => {
+  const stop = new AbortController();
+  await using server = await testServer({ signal: stop.signal });
+  const joined = server.join();
+  stop.abort();
+  await joined;
+});
