@@ -61,6 +61,7 @@ export interface Operator {
   readonly ledger: Ledger;
   readonly xds: XdsServer;
   readonly loop: Loop;
+  readonly metrics: Metrics;
   /** How the watch of each kind is doing. */
   readonly watches: ReadonlyMap<string, WatchHealth>;
 }
@@ -133,7 +134,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
 
   const xds = await startXds(options, cache, ledger, xdsMetrics);
   const watches = new Map<string, WatchHealth>();
-  const operator: Operator = { graph, world, translation, ledger, xds, loop, watches };
+  const operator: Operator = { graph, world, translation, ledger, xds, loop, metrics, watches };
 
   for (const name of kinds) loop.await(kindNamed(name).plural);
   for (const name of kinds) {
@@ -143,7 +144,12 @@ export async function operate(options: OperateOptions): Promise<Operator> {
         watches.set(kind.plural, health);
         metrics.watchUp.set({ kind: name }, health.state === "watching" ? 1 : 0);
       };
-      await loop.follow(kind, watch(kube, kind, { clock, log, health, signal }), source);
+      const events = watch(kube, kind, { clock, log, health, signal });
+      await loop.follow(
+        kind,
+        counted(events, (type) => metrics.watchEvents.inc({ kind: name, type })),
+        source,
+      );
     });
   }
   scope.spawn("event loop", (signal) =>
@@ -153,6 +159,16 @@ export async function operate(options: OperateOptions): Promise<Operator> {
       observe: (lag) => metrics.eventLoopLag.observe(lag / 1000),
     }));
   return operator;
+}
+
+async function* counted<E extends { readonly type: string }>(
+  events: AsyncIterable<E>,
+  count: (type: string) => void,
+): AsyncGenerator<E> {
+  for await (const event of events) {
+    count(event.type);
+    yield event;
+  }
 }
 
 function startQueue<D>(controller: Controller<D>, concurrency: number, options: OperateOptions): Queue {

@@ -37,8 +37,8 @@ export class Loop {
   readonly #awaited = new Set<string>();
   #timer: Disposable | undefined;
   #busyUntil = 0;
-  #started = false;
   readonly #ready = Promise.withResolvers<void>();
+  #rested = Promise.withResolvers<void>();
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -47,6 +47,11 @@ export class Loop {
   /** Resolves after the first settle: everything that was awaited is known by then. */
   get ready(): Promise<void> {
     return this.#ready.promise;
+  }
+
+  /** Resolves once no settle is due any more. */
+  async idle(): Promise<void> {
+    while (this.#timer) await this.#rested.promise;
   }
 
   /** What is still missing before the first settle, for people. */
@@ -103,8 +108,8 @@ export class Loop {
     const took = clock.monotonic() - start;
     this.#busyUntil = clock.monotonic() + Math.min(pause.longest, Math.max(pause.shortest, 2 * took));
     measured?.(took);
-    if (this.#started) return;
-    this.#started = true;
     this.#ready.resolve();
+    this.#rested.resolve();
+    this.#rested = Promise.withResolvers();
   }
 }
