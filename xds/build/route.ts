@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Route, RouteAction, WeightedBackend } from "../../controllers/ir/mod.ts";
+import type { PathChange, Route, RouteAction, Timeouts, WeightedBackend } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/route.ts";
 import { headerFields, hostChange } from "./headers.ts";
 import { buildMatch } from "./match.ts";
-import { buildRedirect, type Place } from "./redirect.ts";
+import { buildRedirect, type Place, prefixChange } from "./redirect.ts";
 
 /**
  * Clusters that answer by themselves. `500` must not exist anywhere, since Envoy answers for a missing cluster what the
@@ -35,11 +35,13 @@ function buildAction(route: Route, place: Place): Action {
     case "redirect":
       return { redirect: buildRedirect(action, place) };
     case "forward":
-      return buildForward(route, action.backends);
+      return buildForward(route, action);
   }
 }
 
-function buildForward(route: Route, all: readonly WeightedBackend[]): Action {
+type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
+
+function buildForward(route: Route, { backends: all, rewrite, timeouts }: Forward): Action {
   const backends = all.filter((backend) => backend.weight > 0);
   const [first] = backends;
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
@@ -47,7 +49,7 @@ function buildForward(route: Route, all: readonly WeightedBackend[]): Action {
   if (backends.length === 1 && "status" in first.target) {
     return { direct_response: { status: first.target.status } };
   }
-  const host = hostChange(route.requestHeaders);
+  const host = rewrite?.hostname ?? hostChange(route.requestHeaders);
   return {
     route: {
       ...destination(backends, first),
@@ -55,10 +57,26 @@ function buildForward(route: Route, all: readonly WeightedBackend[]): Action {
         ? { cluster_not_found_response_code: "INTERNAL_SERVER_ERROR" as const }
         : {}),
       ...(host === undefined ? {} : { host_rewrite_literal: host }),
-      // Envoy's own 15 s would cut long downloads; idle streams are ended by the connection manager.
-      timeout: "0s",
+      ...(rewrite?.path ? pathRewrite(rewrite.path) : {}),
+      timeout: timeoutOf(timeouts ?? {}),
     },
   };
+}
+
+function pathRewrite(change: PathChange): Pick<envoy.RouteAction, "prefix_rewrite" | "regex_rewrite"> {
+  if (change.type === "prefix") return prefixChange(change.matched, change.value);
+  // Of the path alone: the query stays. A backslash would refer to a part of what was matched.
+  const substitution = change.value.replaceAll("\\", "\\\\");
+  return { regex_rewrite: { pattern: { regex: "^.*$" }, substitution } };
+}
+
+/**
+ * The shorter of the two, since a request is tried again only where nothing has been sent yet. Without a limit there is none:
+ * Envoy's own 15 s would cut long downloads; idle streams are ended by the connection manager.
+ */
+function timeoutOf({ request = 0, backendRequest = 0 }: Timeouts): `${number}s` {
+  const limits = [request, backendRequest].filter((limit) => limit > 0);
+  return `${limits.length > 0 ? Math.min(...limits) / 1000 : 0}s`;
 }
 
 function destination(backends: readonly WeightedBackend[], first: WeightedBackend): envoy.RouteAction {

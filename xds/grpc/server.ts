@@ -6,6 +6,7 @@
 import { Buffer } from "node:buffer";
 import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
+import { setImmediate } from "node:timers";
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import type { GatewayKey } from "../../controllers/ir/mod.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
@@ -245,7 +246,9 @@ async function* requestsOf(
   stream: http2.ServerHttp2Stream,
   { requestLimit = 8 * 1024 * 1024 }: XdsServerOptions,
 ): AsyncGenerator<DeltaDiscoveryRequest, void> {
-  for await (const message of readMessages(stream, requestLimit)) {
+  // Left early, the stream is still to be answered.
+  const chunks = stream.iterator({ destroyOnReturn: false });
+  for await (const message of readMessages(chunks, requestLimit)) {
     let request: DeltaDiscoveryRequest;
     try {
       request = decode(DeltaDiscoveryRequest, message);
@@ -302,6 +305,10 @@ function finish(stream: http2.ServerHttp2Stream, code: GrpcCode, message: string
     stream.respond({ ":status": 200, "content-type": "application/grpc", ...trailers }, { endStream: true });
     return;
   }
-  stream.on("wantTrailers", () => stream.sendTrailers(trailers));
+  stream.on("wantTrailers", () => {
+    stream.sendTrailers(trailers);
+    // The peer may go on sending for ever. Closing at once would overtake the trailers.
+    setImmediate(() => stream.close(http2.constants.NGHTTP2_NO_ERROR));
+  });
   stream.end();
 }

@@ -6,6 +6,7 @@
  * @module
  */
 import type { ResourceId } from "../../../controllers/ir/mod.ts";
+import { packResource } from "../../../xds/build/pack.ts";
 import type { DeltaResponse } from "../../../xds/delta/stream.ts";
 import { type ResourceType, typeUrls, type XdsResource } from "../../../xds/types.ts";
 import type { DeltaDiscoveryRequest } from "../../../xds/wire/envoy/discovery.ts";
@@ -23,7 +24,7 @@ export function resource(
     type: id.slice(0, colon) as ResourceType,
     name: id.slice(colon + 1),
     version,
-    bytes: [new TextEncoder().encode(`${id}@${version}`)],
+    bytes: packResource(id.slice(0, colon) as ResourceType, id.slice(colon + 1), version, []),
     needs: [needs],
   };
 }
