@@ -72,7 +72,7 @@ export function validate<T extends ApiObject>(
     ...(fieldValidation === "Strict" ? unknownFields.map(unknownField) : []),
     ...long.map(tooMany),
     ...result.errors,
-    ...(result.data && old ? transitionErrors(schema, result.data, old, { channel, release }) : []),
+    ...(old ? transitionErrors(schema, result.data ?? value, old, { channel, release }) : []),
   ]);
   return {
     object: (errors.length === 0 ? result.data : object) as T,

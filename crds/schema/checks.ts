@@ -94,8 +94,7 @@ export function stringCheck(facts: Facts): Check | undefined {
         detail: `should be at least ${minLength} chars long`,
         inBody: true,
       });
-    }
-    if (regex && !regex.test(text)) {
+    } else if (regex && !regex.test(text)) {
       report(payload, { reason: "Invalid", detail: `should match '${pattern}'`, inBody: true });
     }
     if (format === "date-time" && !(dateTime.test(text) && !Number.isNaN(Date.parse(text)))) {
@@ -156,13 +155,19 @@ export function listChecks(facts: Facts): Check[] {
   }
   if (listType === "map") {
     const keys = listMapKeys ?? [];
-    checks.push(always(Array.isArray, (payload) => findDuplicates(payload, (item) => keysOf(item, keys))));
+    checks.push(always(Array.isArray, (payload) => {
+      const stranger = (payload.value as readonly unknown[]).findIndex((item) => !isMap(item));
+      if (stranger < 0) return findDuplicates(payload, (item) => keysOf(item as object, keys));
+      const value = (payload.value as readonly unknown[])[stranger];
+      report(payload, { reason: "Invalid", detail: "must be an object, since the list is a map", value }, [
+        stranger,
+      ]);
+    }));
   }
   return checks;
 }
 
-function keysOf(item: unknown, keys: readonly string[]): unknown {
-  if (typeof item !== "object" || item === null) return undefined;
+function keysOf(item: object, keys: readonly string[]): unknown {
   const found: Record<string, unknown> = {};
   for (const key of keys) if (key in item) found[key] = (item as Record<string, unknown>)[key];
   return found;
@@ -175,7 +180,6 @@ function findDuplicates(payload: Payload, identity: (item: unknown) => unknown):
   const seen = new Map<string, number>();
   list.forEach((item, i) => {
     const value = identity(item);
-    if (value === undefined) return;
     const text = JSON.stringify(value);
     const times = seen.get(text) ?? 0;
     seen.set(text, times + 1);

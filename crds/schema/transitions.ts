@@ -33,7 +33,7 @@ function at(object: unknown, path: readonly string[]): unknown {
   );
 }
 
-/** What the change from `old` to `object` may not be. Both have to be valid by themselves. */
+/** What the change from `old` to `object` may not be. Rules never see a value of another type than they expect. */
 export function transitionErrors(
   schema: z.ZodType,
   object: unknown,
@@ -45,7 +45,7 @@ export function transitionErrors(
   return transitions.flatMap(({ path, rule }) => {
     if (!serves(surface, rule.in)) return [];
     const [after, before] = [at(object, path), at(old, path)];
-    if (after === undefined || before === undefined || rule.transition!(after, before)) return [];
+    if (typeof after !== typeof before || after === undefined || rule.transition!(after, before)) return [];
     const omitted = typeof after === "object" ? { omitted: true } as const : {};
     return [
       fieldError(pathOf(path), { reason: "Invalid", detail: rule.message, rule: true, ...omitted }, after),

@@ -496,7 +496,7 @@ const keyForm =
   "up to 63 characters.";
 const keyPrefix = (name: string) =>
   `If specified, the ${name} key's prefix must be a DNS subdomain not longer than 253 characters in total.`;
-const longKey = `${"a.".repeat(130)}b/c`;
+const longKey = `${"a.".repeat(126)}a/c`;
 const bundle: Json = { group: "certificates.k8s.io", kind: "ClusterTrustBundle", name: "x" };
 const validated = (caCertificateRefs: readonly Json[]): Json => ({ validation: { caCertificateRefs } });
 
@@ -539,7 +539,7 @@ const gateways: RuleCase[] = [
   ),
   ...cases(["Gateway"], "spec.infrastructure.labels", (labels: Json) => ({ infrastructure: { labels } }), [
     [`Label ${keyForm}`, { "example.com/a.b_c-d": "" }, { "-a": "" }],
-    [keyPrefix("label"), { [`${"a.".repeat(125)}b/c`]: "" }, { [longKey]: "" }],
+    [keyPrefix("label"), { [`${"a.".repeat(125)}aa/c`]: "" }, { [longKey]: "" }],
   ]),
   ...cases(
     ["Gateway"],
