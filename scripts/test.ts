@@ -24,6 +24,9 @@ interface Count {
   readonly ignored: number;
 }
 
+/** Longest time of a stage, in milliseconds: whatever hangs, CI hears of it. */
+const patience = 15 * 60_000;
+
 /** Where the results go. */
 const results = "build/test";
 const endToEnd = "tests/e2e";
@@ -66,16 +69,19 @@ async function run(
 ): Promise<Count & { seconds: number }> {
   const report = `${results}/${stage.name}.xml`, start = performance.now();
   console.log(`\n## ${stage.name}`);
+  const limit = AbortSignal.timeout(patience);
   const deno = async (args: readonly string[]) => {
     const command = new Deno.Command(Deno.execPath(), {
       args: [...args],
       env: { ...env, ...stage.env },
       stdin: "null",
+      signal: limit,
     });
     return (await command.spawn().status).success;
   };
   const test = ["test", "--no-prompt", "--allow-all", `--junit-path=${report}`, ...stage.args];
   const success = (!stage.before || await deno(stage.before)) && await deno(test);
+  if (limit.aborted) console.log(`${stage.name} did not end within ${patience / 60_000} minutes`);
   const { passed, failed, ignored } = count(await Deno.readTextFile(report).catch(() => ""));
   return {
     passed,
