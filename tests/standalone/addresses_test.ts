@@ -116,6 +116,14 @@ Deno.test("assign: a Gateway keeps its address, even if older ones come", () => 
   assertEquals(simple(assign([want("ns/a"), want("ns/deleted")], previous, pool))["ns/deleted"], "127.0.1.2");
 });
 
+Deno.test("assign: two that had to share an address part once there are more", () => {
+  const previous = new Map([["ns/a", "127.0.1.1"], ["ns/b", "127.0.1.1"]]);
+  assertEquals(simple(assign([want("ns/b"), want("ns/a")], previous, ["127.0.1.1", "127.0.1.2"])), {
+    "ns/a": "127.0.1.1",
+    "ns/b": "127.0.1.2",
+  });
+});
+
 Deno.test("assign: a previous address that is no longer in the pool, or not this machine's, is replaced", () => {
   const previous = new Map([["ns/a", "10.9.9.9"]]);
   assertEquals(simple(assign([want("ns/a")], previous, ["127.0.1.1", "127.0.1.2"])), { "ns/a": "127.0.1.1" });
@@ -503,6 +511,17 @@ Deno.test("book: a file that cannot be read or written costs the memory, not the
   await library.sync(want("ns/a"));
   assertEquals(library.told, ["ns/a 127.0.1.1"]);
   assertMatch(library.warnings.join(), /may differ after a restart/);
+});
+
+Deno.test("book: another address means another look at its ports", async () => {
+  await using folder = await scratch();
+  await using library = await Library.open(`${folder.path}/addresses.json`);
+  library.table["127.0.1.1:80"] = "denied";
+  await library.sync(want("ns/a"));
+  assertEquals(library.book.get("ns/a")?.ports, { "80": { state: "bound", port: 10_080 } });
+  await library.sync(want("ns/a", { requested: [{ value: "127.0.1.2" }] }));
+  assertEquals(library.book.get("ns/a")?.bind, ["127.0.1.2"]);
+  assertEquals(library.book.get("ns/a")?.ports, {});
 });
 
 Deno.test("book: addresses that are not this machine's are passed over", async () => {

