@@ -14,6 +14,7 @@ import type { Faults } from "./faults.ts";
 import { checkFields } from "./fields.ts";
 import { page, stream } from "./list.ts";
 import { openApi } from "./openapi.ts";
+import { encodeOpenApiV2, openApiV2Type } from "./openapi_v2.ts";
 import { readPatch } from "./patch.ts";
 import { encoderOf, negotiate } from "./represent.ts";
 import {
@@ -121,7 +122,11 @@ export function createApp(options: AppOptions): Hono<Env> {
     if (!document) throw noSuchPath();
     return c.json(document);
   });
-  app.get("/openapi/v2", (c) => c.json(documents.v2()));
+  app.get("/openapi/v2", (c) => {
+    const accept = c.req.header("accept") ?? "";
+    if (!accept.includes("proto-openapi.spec.v2")) return c.json(documents.v2());
+    return c.body(encodeOpenApiV2(documents.v2()), 200, { "content-type": openApiV2Type });
+  });
 
   const serve = async (c: Context<Env>): Promise<Response> => {
     const found = c.req.method === "GET" &&
