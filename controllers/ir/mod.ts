@@ -90,7 +90,12 @@ export interface Header {
 }
 
 export type RouteAction =
-  | { readonly kind: "forward"; readonly backends: readonly WeightedBackend[] }
+  | {
+    readonly kind: "forward";
+    readonly backends: readonly WeightedBackend[];
+    readonly rewrite?: Rewrite;
+    readonly timeouts?: Timeouts;
+  }
   | {
     readonly kind: "redirect";
     readonly scheme?: string;
@@ -101,6 +106,20 @@ export type RouteAction =
     readonly status: 301 | 302 | 303 | 307 | 308;
   }
   | { readonly kind: "respond"; readonly status: number };
+
+/** What a backend is asked for in place of what the client asked for. */
+export interface Rewrite {
+  readonly hostname?: string;
+  readonly path?: PathChange;
+}
+
+/** In milliseconds; 0 is no limit, and so is none. */
+export interface Timeouts {
+  /** From the client's request to the end of the response. */
+  readonly request?: number;
+  /** For each request to a backend. */
+  readonly backendRequest?: number;
+}
 
 /** `prefix` replaces the matched prefix (`matched`) by `value`, `full` the whole path; the query is kept. */
 export type PathChange =
