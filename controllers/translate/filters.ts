@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HTTPHeaderFilter, HTTPRouteFilter } from "../../crds/mod.ts";
+import type { HTTPHeaderFilter, HTTPPathModifier, HTTPRouteFilter } from "../../crds/mod.ts";
 import type { HeaderChanges, PathChange, RouteMatch } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
@@ -14,8 +14,14 @@ export interface Redirect {
   readonly scheme?: string;
   readonly hostname?: string;
   readonly port?: number;
-  readonly path?: { readonly type: "full" | "prefix"; readonly value: string };
+  readonly path?: PathModifier;
   readonly status: 301 | 302 | 303 | 307 | 308;
+}
+
+/** A path modifier, before it is known which match it is for. */
+export interface PathModifier {
+  readonly type: "full" | "prefix";
+  readonly value: string;
 }
 
 /** What the filters of a rule or of a backend do. */
@@ -23,6 +29,7 @@ export interface Effects {
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
   readonly redirect?: Redirect;
+  readonly rewrite?: { readonly hostname?: string; readonly path?: PathModifier };
 }
 
 /** Reads one filter: what it does, or why it cannot be done. `where` names the field. */
@@ -50,6 +57,7 @@ const filterKinds: { readonly [type: string]: FilterKind } = {
     },
   },
   RequestRedirect: { onBackends: false, read: readRedirect },
+  URLRewrite: { onBackends: false, read: readRewrite },
 };
 
 /** Reads a list of filters. Each fault makes the rule impossible to program. */
@@ -86,6 +94,12 @@ export function readFilters(
       continue;
     }
     effects = { ...effects, ...effect };
+  }
+  if (effects.redirect && effects.rewrite) {
+    faults.push({
+      reason: "IncompatibleFilters",
+      message: `${where}.filters: RequestRedirect and URLRewrite exclude each other, remove one`,
+    });
   }
   return { effects, faults };
 }
@@ -128,26 +142,36 @@ function readRedirect(filter: HTTPRouteFilter, where: string): Effects | Fault {
   }
   const status = redirectStatuses.find((status) => status === statusCode);
   if (status === undefined) return unsupported("statusCode", statusCode, redirectStatuses.join(", "));
-  if (path && path.type !== "ReplaceFullPath" && path.type !== "ReplacePrefixMatch") {
-    return unsupported("path.type", path.type, "ReplaceFullPath or ReplacePrefixMatch");
-  }
+  const change = path && readPath(path, `${field}.path`);
+  if (change && "reason" in change) return change;
   return {
     redirect: {
       ...scheme !== undefined && { scheme },
       ...hostname !== undefined && { hostname },
       ...port !== undefined && { port },
-      ...path && {
-        path: path.type === "ReplaceFullPath"
-          ? { type: "full" as const, value: path.replaceFullPath ?? "/" }
-          : { type: "prefix" as const, value: path.replacePrefixMatch ?? "" },
-      },
+      ...change && { path: change },
       status,
     },
   };
 }
 
+function readRewrite(filter: HTTPRouteFilter, where: string): Effects | Fault {
+  const { hostname, path } = filter.urlRewrite ?? {};
+  const change = path && readPath(path, `${where}.urlRewrite.path`);
+  if (change && "reason" in change) return change;
+  return { rewrite: { ...hostname !== undefined && { hostname }, ...change && { path: change } } };
+}
+
+function readPath(path: HTTPPathModifier, field: string): PathModifier | Fault {
+  const type: string = path.type;
+  if (type === "ReplaceFullPath") return { type: "full", value: path.replaceFullPath || "/" };
+  if (type === "ReplacePrefixMatch") return { type: "prefix", value: path.replacePrefixMatch ?? "" };
+  const message = `${field}.type: "${type}" is not supported, use ReplaceFullPath or ReplacePrefixMatch`;
+  return { reason: "UnsupportedValue", message };
+}
+
 /** What a path modifier does to requests of one match. */
-export function pathChange(path: NonNullable<Redirect["path"]>, match: RouteMatch): PathChange {
+export function pathChange(path: PathModifier, match: RouteMatch): PathChange {
   return path.type === "full"
     ? { type: "full", value: path.value }
     : { type: "prefix", matched: match.path.value, value: path.value };

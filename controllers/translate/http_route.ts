@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { HTTPRoute, HTTPRouteMatch, HTTPRouteRule } from "../../crds/mod.ts";
-import type { RouteMatch, ValueMatch } from "../ir/mod.ts";
+import type { HTTPRoute, HTTPRouteMatch, HTTPRouteRule, HTTPRouteTimeouts } from "../../crds/mod.ts";
+import type { RouteMatch, Timeouts, ValueMatch } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
+import { milliseconds } from "./durations.ts";
 import { readFilters } from "./filters.ts";
 import type { MatchModel, RouteKind, RuleModel } from "./route_kind.ts";
 import { regexFault } from "./validate.ts";
@@ -19,7 +20,7 @@ export const httpRoute: RouteKind<HTTPRoute> = {
 };
 
 /** Fields of a rule that are not supported; a rule that sets one cannot be programmed as its author meant it. */
-const unsupportedFields = ["timeouts", "retry", "sessionPersistence"] as const;
+const unsupportedFields = ["retry", "sessionPersistence"] as const;
 
 function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel {
   const where = `spec.rules[${index}]`;
@@ -43,8 +44,9 @@ function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel
     : [{}];
   const matches = specified.map((match, i) => readMatch(match, `${where}.matches[${i}]`, config));
   for (const { fault } of matches) if (fault) faults.push(fault);
+  const { redirect, rewrite } = filters.effects;
   if (
-    filters.effects.redirect?.path?.type === "prefix" &&
+    (redirect?.path ?? rewrite?.path)?.type === "prefix" &&
     matches.some(({ match }) => match && match.path.type !== "prefix")
   ) {
     faults.push({
@@ -52,7 +54,34 @@ function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel
       message: `${where}: ReplacePrefixMatch needs matches of type PathPrefix only, give each match one`,
     });
   }
-  return { index, matches, effects: filters.effects, backends, faults };
+  const timeouts = readTimeouts(rule.timeouts, `${where}.timeouts`);
+  if (timeouts && "reason" in timeouts) faults.push(timeouts);
+  return {
+    index,
+    matches,
+    effects: filters.effects,
+    backends,
+    ...timeouts && !("reason" in timeouts) && { timeouts },
+    faults,
+  };
+}
+
+function readTimeouts(timeouts: HTTPRouteTimeouts | undefined, where: string): Timeouts | Fault | undefined {
+  if (timeouts === undefined) return undefined;
+  const limits: { request?: number; backendRequest?: number } = {};
+  for (const name of ["request", "backendRequest"] as const) {
+    const text = timeouts[name];
+    if (text === undefined) continue;
+    limits[name] = milliseconds(text);
+    if (Number.isNaN(limits[name])) {
+      return unsupported(`${where}.${name}`, `"${text}" is not a duration, write it like 1m30s or 500ms`);
+    }
+  }
+  const { request, backendRequest } = limits;
+  if (request && backendRequest && backendRequest > request) {
+    return unsupported(`${where}.backendRequest`, "it cannot be longer than the request timeout, shorten it");
+  }
+  return limits;
 }
 
 const pathTypes: { readonly [type: string]: RouteMatch["path"]["type"] } = {

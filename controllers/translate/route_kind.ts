@@ -4,7 +4,7 @@
  * @module
  */
 import type { BackendObjectReference, ParentReference } from "../../crds/mod.ts";
-import type { RouteMatch } from "../ir/mod.ts";
+import type { RouteMatch, Timeouts } from "../ir/mod.ts";
 import { bug, type Fault } from "./conditions.ts";
 import { type Config, defaultConfig } from "./config.ts";
 import type { Effects } from "./filters.ts";
@@ -30,6 +30,7 @@ export interface RuleModel {
   readonly matches: readonly MatchModel[];
   readonly effects: Effects;
   readonly backends: readonly BackendModel[];
+  readonly timeouts?: Timeouts;
   /** Why it cannot be programmed as it stands; empty if it can. Their messages begin with the field. */
   readonly faults: readonly Fault[];
 }

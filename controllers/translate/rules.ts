@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { Route, RouteAction, RouteMatch, WeightedBackend } from "../ir/mod.ts";
+import type { Rewrite, Route, RouteAction, RouteMatch, WeightedBackend } from "../ir/mod.ts";
 import type { Read } from "../runtime/graph.ts";
 import { type BackendTables, type ClusterSpec, resolveBackend } from "./backends.ts";
 import { bug, type Fault } from "./conditions.ts";
-import { pathChange, type Redirect } from "./filters.ts";
+import { type Effects, pathChange, type Redirect } from "./filters.ts";
 import { type Entry, rankOf } from "./matches.ts";
 import type { RouteKind, RouteModel, RuleModel } from "./route_kind.ts";
 
@@ -56,7 +56,7 @@ export function resolveRoute(
     if (rule.faults.length > 0) {
       return { index: rule.index, entries: standIns(route, rule), clusters: [], faults: rule.faults };
     }
-    const { redirect, requestHeaders, responseHeaders } = rule.effects;
+    const { redirect, rewrite, requestHeaders, responseHeaders } = rule.effects;
     const entries = rule.matches.flatMap(({ match }, i): Entry[] => {
       if (match === undefined) return [];
       const made: Route = {
@@ -65,7 +65,10 @@ export function resolveRoute(
         match,
         ...requestHeaders && { requestHeaders },
         ...responseHeaders && { responseHeaders },
-        action: redirect ? redirectTo(redirect, match) : forwardTo(backends),
+        action: redirect ? redirectTo(redirect, match) : forwardTo(backends, {
+          ...rewrite && { rewrite: rewriteOf(rewrite, match) },
+          ...rule.timeouts && { timeouts: rule.timeouts },
+        }),
       };
       return [{ route: made, rank: rankOf(match, route, rule.index, i, false) }];
     });
@@ -146,9 +149,18 @@ function redirectTo(redirect: Redirect, match: RouteMatch): RouteAction {
 }
 
 /** Traffic for nobody, be it that no backend is named or that all weights are zero, is answered with 500. */
-function forwardTo(backends: readonly WeightedBackend[]): RouteAction {
+function forwardTo(
+  backends: readonly WeightedBackend[],
+  how: Pick<Forward, "rewrite" | "timeouts">,
+): RouteAction {
   const reachable = backends.some(({ target }) => "cluster" in target);
-  return reachable ? { kind: "forward", backends } : { kind: "respond", status: 500 };
+  return reachable ? { kind: "forward", backends, ...how } : { kind: "respond", status: 500 };
+}
+
+type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
+
+function rewriteOf({ hostname, path }: NonNullable<Effects["rewrite"]>, match: RouteMatch): Rewrite {
+  return { ...hostname !== undefined && { hostname }, ...path && { path: pathChange(path, match) } };
 }
 
 /** The entry as it is on a listener: a redirect that names neither scheme nor port stays on the listener's port. */
@@ -162,12 +174,13 @@ export function entryAt(entry: Entry, port: number): Entry {
 export function withoutClusters(entry: Entry, refused: ReadonlySet<string>): Entry {
   const { action } = entry.route;
   if (action.kind !== "forward") return entry;
-  const hit = action.backends.some(({ target }) => "cluster" in target && refused.has(target.cluster));
+  const { kind: _, backends: all, ...how } = action;
+  const hit = all.some(({ target }) => "cluster" in target && refused.has(target.cluster));
   if (!hit) return entry;
-  const backends = action.backends.map((backend) =>
+  const backends = all.map((backend) =>
     "cluster" in backend.target && refused.has(backend.target.cluster)
       ? { ...backend, target: { status: 500 as const } }
       : backend
   );
-  return { ...entry, route: { ...entry.route, action: forwardTo(backends) } };
+  return { ...entry, route: { ...entry.route, action: forwardTo(backends, how) } };
 }

@@ -8,6 +8,7 @@ import type { RouteMatch } from "../../controllers/ir/mod.ts";
 import { translate } from "../../controllers/translate/batch.ts";
 import { join } from "../../controllers/translate/conditions.ts";
 import { stamp } from "../../controllers/translate/due.ts";
+import { milliseconds } from "../../controllers/translate/durations.ts";
 import { endpointsOf } from "../../controllers/translate/endpoints.ts";
 import { granted } from "../../controllers/translate/grants.ts";
 import { covering, covers, intersect } from "../../controllers/translate/hostnames.ts";
@@ -232,4 +233,19 @@ Deno.test("due: no more parents than the API takes, whoever put them there", () 
     "test /metadata/resourceVersion",
     "add /status/parents/-",
   ]);
+});
+
+Deno.test("durations: as GEP-2257 has them", () => {
+  const table = {
+    "0s": 0,
+    "1h": 3_600_000,
+    "1m30s": 90_000,
+    "500ms": 500,
+    "1s1ms": 1001,
+    "1h1m1s1ms": 3_661_001,
+  };
+  for (const [text, value] of Object.entries(table)) assertEquals(milliseconds(text), value, text);
+  for (const text of ["", "1", "1.5s", "-1s", "1d", "100000s", "1s1s1s1s1s", " 1s", "1S"]) {
+    assertEquals(milliseconds(text), NaN, text);
+  }
 });

@@ -1,0 +1,265 @@
+/**
+ * Objects as traffic sees them: translated, served by the xDS server, obeyed by a real Envoy. What is expected comes from
+ * the Gateway API specification.
+ *
+ * @module
+ */
+import { assertEquals } from "@std/assert";
+import { type ApiObject, keyOf } from "../../crds/kind.ts";
+import { Graph } from "../../controllers/runtime/graph.ts";
+import { createWorld, defaultConfig, deriveIr } from "../../controllers/translate/mod.ts";
+import { sourceOf } from "../../controllers/translate/batch.ts";
+import { type Ask, ask, backend, type Echo, freePort } from "../xds/support/http.ts";
+import { Rig } from "../xds/support/rig.ts";
+import { gateway, gatewayClass, type Raw, route, service, slice, to } from "./cluster.ts";
+
+/** A Gateway with one Envoy on one port of this machine, and the Service `app` that answers with what it was asked. */
+async function serving(
+  listeners: readonly Raw[],
+  objects: readonly Raw[],
+  endpoints: { readonly [service: string]: number } = {},
+) {
+  const stack = new AsyncDisposableStack();
+  const graph = new Graph(), world = createWorld(graph);
+  const { ir, statuses } = deriveIr(graph, world, defaultConfig);
+  const rig = stack.use(await Rig.start(graph, { ir, ledger: world }));
+  const port = freePort(), app = stack.use(backend("app"));
+  const put = (...objects: readonly ApiObject[]) => {
+    for (const object of objects) sourceOf(world, object.kind)!.set(keyOf(object), object);
+  };
+  const onPort = listeners.map((listener) => ({ port, protocol: "HTTP", ...listener }));
+  put(gatewayClass(), gateway("gw", onPort), ...objects);
+  for (const [name, at] of Object.entries({ app: app.port, ...endpoints })) {
+    put(service(name), { ...slice(name, "127.0.0.1"), ports: [{ name: "http", port: at }] });
+  }
+  world.addresses.set("default/gw", {
+    assigned: [{ type: "IPAddress", value: "127.0.0.1" }],
+    bind: ["127.0.0.1"],
+  });
+  world.proxies.set("default/gw", [{ id: "proxy" }]);
+  rig.settle();
+  await rig.envoy();
+  await rig.synced();
+  const echo = async (path: string, options?: Ask): Promise<Echo | number> => {
+    const { status, body } = await ask(port, path, options);
+    return status === 200 ? JSON.parse(body) : status;
+  };
+  return {
+    rig,
+    port,
+    put,
+    statuses,
+    world,
+    ask: (path: string, options?: Ask) => ask(port, path, options),
+    echo,
+    /** The path that the backend is asked for, or the status if it is not. */
+    path: async (path: string, options?: Ask) => {
+      const answer = await echo(path, options);
+      return typeof answer === "number" ? answer : answer.path;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const parentRefs = [{ name: "gw" }];
+const any = [{ name: "http" }];
+
+/** A rule that sends a prefix to `app`, through a filter. */
+function filtered(path: string, filter: Raw): Raw {
+  return { ...to("app", path), filters: [filter] };
+}
+
+const rewritten = (path: string, urlRewrite: Raw) => filtered(path, { type: "URLRewrite", urlRewrite });
+
+Deno.test("traffic: rewrites of the path, as the table of HTTPPathModifier has them", async () => {
+  const table: readonly (readonly [request: string, prefix: string, value: string, becomes: string])[] = [
+    ["/foo/bar", "/foo", "/xyz", "/xyz/bar"],
+    ["/foo/bar", "/foo", "/xyz/", "/xyz/bar"],
+    ["/foo/bar", "/foo/", "/xyz", "/xyz/bar"],
+    ["/foo/bar", "/foo/", "/xyz/", "/xyz/bar"],
+    ["/foo", "/foo", "/xyz", "/xyz"],
+    ["/foo/", "/foo", "/xyz", "/xyz/"],
+    ["/foo/bar", "/foo", "", "/bar"],
+    ["/foo/", "/foo", "", "/"],
+    ["/foo", "/foo", "", "/"],
+    ["/foo/", "/foo", "/", "/"],
+    ["/foo", "/foo", "/", "/"],
+    // Beyond the table: the root, and a query that stays.
+    ["/bar", "/", "/xyz", "/xyz/bar"],
+    ["/", "/", "/xyz", "/xyz/"],
+    ["/foo/bar?a=/foo&b", "/foo", "/x.y", "/x.y/bar?a=/foo&b"],
+  ];
+  const routes = table.map(([, prefix, value], i) =>
+    route(`prefix${i}`, {
+      parentRefs,
+      hostnames: [`prefix${i}.example.com`],
+      rules: [rewritten(prefix, { path: { type: "ReplacePrefixMatch", replacePrefixMatch: value } })],
+    })
+  );
+  const full = ["/new", "/a\\1b", "/with%20space"].map((value, i) =>
+    route(`full${i}`, {
+      parentRefs,
+      hostnames: [`full${i}.example.com`],
+      rules: [rewritten("/old", { path: { type: "ReplaceFullPath", replaceFullPath: value } })],
+    })
+  );
+  await using served = await serving(any, [...routes, ...full]);
+  for (const [i, [request, prefix, value, becomes]] of table.entries()) {
+    const got = await served.path(request, { host: `prefix${i}.example.com` });
+    assertEquals(got, becomes, `${request}, ${prefix} by "${value}"`);
+  }
+  assertEquals(await served.path("/old/longer?q=1", { host: "full0.example.com" }), "/new?q=1");
+  // The backend of the test takes a backslash for a slash, as URLs have it.
+  assertEquals(await served.path("/old", { host: "full1.example.com" }), "/a/1b");
+  assertEquals(await served.path("/old/x", { host: "full2.example.com" }), "/with%20space");
+});
+
+Deno.test("traffic: rewrites of the host, and headers that are changed besides", async () => {
+  const rule = {
+    ...to("app"),
+    filters: [
+      { type: "URLRewrite", urlRewrite: { hostname: "inner.example.org" } },
+      {
+        type: "RequestHeaderModifier",
+        requestHeaderModifier: { set: [{ name: "X-Percent", value: "50%" }] },
+      },
+      {
+        type: "ResponseHeaderModifier",
+        responseHeaderModifier: { add: [{ name: "X-Answer", value: "yes" }] },
+      },
+    ],
+  };
+  await using served = await serving(any, [route("a", { parentRefs, rules: [rule] })]);
+  const answer = await served.ask("/x", { host: "outer.example.com" });
+  const echo: Echo = JSON.parse(answer.body);
+  assertEquals(
+    [echo.headers.host, echo.headers["x-percent"], answer.headers["x-answer"]],
+    ["inner.example.org", "50%", "yes"],
+  );
+});
+
+Deno.test("traffic: timeouts end with 504, and 0s is none", async () => {
+  const released = Promise.withResolvers<void>();
+  await using slow = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async () => {
+    await released.promise;
+    return new Response("late");
+  });
+  const rule = (path: string, timeouts: Raw) => ({ ...to("slow", path), timeouts });
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        rule("/request", { request: "50ms" }),
+        rule("/backend", { backendRequest: "50ms" }),
+        rule("/both", { request: "1h", backendRequest: "50ms" }),
+        rule("/none", { request: "0s" }),
+      ],
+    }),
+  ], { slow: slow.addr.port });
+  for (const path of ["/request", "/backend", "/both"]) {
+    assertEquals([path, (await served.ask(path)).status], [path, 504]);
+  }
+  const unlimited = served.ask("/none");
+  released.resolve();
+  assertEquals((await unlimited).status, 200);
+});
+
+Deno.test("traffic: redirects lead where the specification says", async () => {
+  const rules = Object.entries({
+    host: { hostname: "example.org", statusCode: 301 },
+    https: { scheme: "https" },
+    port: { port: 8083 },
+    full: { path: { type: "ReplaceFullPath", replaceFullPath: "/new" } },
+    prefix: { path: { type: "ReplacePrefixMatch", replacePrefixMatch: "/new" } },
+  }).map(([name, requestRedirect]) => filtered(`/${name}`, { type: "RequestRedirect", requestRedirect }));
+  await using served = await serving(any, [route("a", { parentRefs, rules })]);
+  const location = async (path: string) => {
+    const { status, headers } = await served.ask(path, { host: `www.example.com:${served.port}` });
+    return [status, headers.location];
+  };
+  const here = `http://www.example.com:${served.port}`;
+  assertEquals(await location("/host/x?y"), [301, `http://example.org:${served.port}/host/x?y`]);
+  assertEquals(await location("/https"), [302, "https://www.example.com:443/https"]);
+  assertEquals(await location("/port"), [302, "http://www.example.com:8083/port"]);
+  assertEquals(await location("/full/x?y=1"), [302, `${here}/new?y=1`]);
+  assertEquals(await location("/prefix/x?y=1"), [302, `${here}/new/x?y=1`]);
+});
+
+Deno.test("traffic: listeners keep to their hostnames, and routes fall through to wider ones", async () => {
+  const on = (sectionName: string) => [{ name: "gw", sectionName }];
+  const marked = (name: string, path: string) =>
+    filtered(path, {
+      type: "RequestHeaderModifier",
+      requestHeaderModifier: { set: [{ name: "route", value: name }] },
+    });
+  await using served = await serving([
+    { name: "any" },
+    { name: "wild", hostname: "*.example.com" },
+    { name: "empty", hostname: "*.empty.example.com" },
+  ], [
+    route("any", { parentRefs: on("any"), rules: [marked("any", "/")] }),
+    route("wild", { parentRefs: on("wild"), rules: [marked("wild", "/")] }),
+    route("precise", {
+      parentRefs: on("wild"),
+      hostnames: ["www.example.com"],
+      rules: [marked("precise", "/only")],
+    }),
+  ]);
+  const who = async (host: string, path: string) => {
+    const answer = await served.echo(path, { host });
+    return typeof answer === "number" ? answer : answer.headers.route;
+  };
+  assertEquals(await who("www.example.com", "/only/x"), "precise");
+  assertEquals(await who("www.example.com", "/other"), "wild");
+  assertEquals(await who("a.b.example.com", "/"), "wild");
+  assertEquals(await who("x.empty.example.com", "/"), 404);
+  assertEquals(await who("example.com", "/"), "any");
+});
+
+Deno.test("traffic: what cannot be served answers 500 or 503 and says so, and lives on when it is mended", async () => {
+  const rule = (name: string, ...backendRefs: readonly Raw[]) => ({ ...to(name, `/${name}`), backendRefs });
+  const spec = (...rules: readonly Raw[]) => ({ parentRefs, rules });
+  await using served = await serving(any, [
+    service("empty"),
+    route(
+      "a",
+      spec(
+        rule("missing", { name: "missing", port: 80 }),
+        rule("empty", { name: "empty", port: 80 }),
+        rule("zero", { name: "app", port: 80, weight: 0 }),
+        rule("none"),
+        { ...to("app", "/broken"), filters: [{ type: "ExtensionRef", extensionRef: { name: "x" } }] },
+        to("app", "/fine"),
+      ),
+    ),
+  ]);
+  const statuses = async () =>
+    await Promise.all(
+      ["/missing", "/empty", "/zero", "/none", "/broken", "/fine", "/elsewhere"]
+        .map(async (path) => (await served.ask(path)).status),
+    );
+  assertEquals(await statuses(), [500, 503, 500, 500, 500, 200, 404]);
+  const conditions = () => {
+    const status = served.statuses.get("HTTPRoute/default/a")!;
+    return "parents" in status
+      ? status.parents[0]!.conditions.map(({ type, status }) => `${type}=${status}`)
+      : [];
+  };
+  assertEquals(conditions(), [
+    "Accepted=True",
+    "ResolvedRefs=False",
+    "Programmed=True",
+    "PartiallyInvalid=True",
+  ]);
+
+  served.put(route("a", spec(to("app", "/broken")), { generation: 2 }));
+  served.rig.settle();
+  await served.rig.synced();
+  assertEquals(await statuses(), [404, 404, 404, 404, 200, 404, 404]);
+  assertEquals(conditions(), ["Accepted=True", "ResolvedRefs=True", "Programmed=True"]);
+
+  served.world.objects.HTTPRoute.delete("default/a");
+  served.rig.settle();
+  await served.rig.synced();
+  assertEquals((await served.ask("/broken")).status, 404);
+});
