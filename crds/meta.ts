@@ -40,11 +40,6 @@ export const labelName: NameFormat = {
   holds: isLabel,
   detail: 'must be a lowercase RFC 1123 label of at most 63 characters, such as "my-name"',
 };
-export const label1035Name: NameFormat = {
-  holds: (name) => isLabel(name) && /^[a-z]/.test(name),
-  detail: 'must be an RFC 1035 label of at most 63 characters that starts with a letter, such as "my-name"',
-};
-
 const qualified =
   'must be a name of at most 63 characters, perhaps with a DNS prefix, such as "example.com/name"';
 

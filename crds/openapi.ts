@@ -26,6 +26,8 @@ export interface JSONSchema {
 export interface OpenAPIOptions {
   /** Whether rules are named that have a message but no expression, which a CRD cannot have. */
   readonly allRules?: boolean;
+  /** Whether this is for a CustomResourceDefinition, which may not say anything of metadata. */
+  readonly forCrd?: boolean;
 }
 
 const asTheyAre = [
@@ -124,7 +126,10 @@ export function openapi<T extends ApiObject>(
         description: `Group and version: ${apiVersion(kind as Kind, version.name)}.`,
       },
       kind: { type: "string", description: `Kind of the object: ${kind.kind}.`, ...without(kind_!, "enum") },
-      metadata: { ...metadata, description: "Name, labels and what else all objects have." },
+      metadata: {
+        ...(options.forCrd ? { type: "object" } : metadata),
+        description: "Name, labels and what else all objects have.",
+      },
       ...rest,
     },
     required: whole.required!.filter((field) => !["apiVersion", "kind", "metadata"].includes(field)),

@@ -50,7 +50,7 @@ export type ConfigMap = ObjectOf<typeof configMapSchema>;
 export const configMap = defineKind<ConfigMap>(
   { group: "", kind: "ConfigMap", plural: "configmaps", shortNames: ["cm"], hasStatus: false },
   version("v1", configMapSchema, {
-    columns: [{ name: "Data", type: "string", jsonPath: ".data" }, age],
+    columns: [age],
   }),
 );
 

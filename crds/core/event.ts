@@ -5,7 +5,6 @@
  */
 import { defineKind, type ObjectOf, resource, version } from "../define.ts";
 import type { Column } from "../kind.ts";
-import { subdomainName } from "../meta.ts";
 import { objectMeta } from "../meta.ts";
 import * as k from "../schema/build.ts";
 import { int32, objectReference, text, time } from "./values.ts";
@@ -32,7 +31,7 @@ const series = k.optional(
   "If it happens again and again.",
 );
 
-const metadata = objectMeta(subdomainName);
+const metadata = objectMeta();
 
 const coreSchema = resource("Event", {
   involvedObject: k.required(objectReference, "The object that it is about."),

@@ -60,6 +60,6 @@ export type ServiceAccount = ObjectOf<typeof serviceAccountSchema>;
 export const serviceAccount = defineKind<ServiceAccount>(
   { group: "", kind: "ServiceAccount", plural: "serviceaccounts", shortNames: ["sa"], hasStatus: false },
   version("v1", serviceAccountSchema, {
-    columns: [{ name: "Secrets", type: "string", jsonPath: ".secrets[*].name" }, age],
+    columns: [age],
   }),
 );

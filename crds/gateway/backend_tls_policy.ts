@@ -6,7 +6,7 @@
 import { defineKind, type ObjectOf, resource, version } from "../define.ts";
 import { conditions } from "../meta.ts";
 import * as k from "../schema/build.ts";
-import { experimentalSince17, standardOnly } from "../schema/surface.ts";
+import { experimentalSince17, standardOrUntil16 } from "../schema/surface.ts";
 import type { Infer } from "../schema/types.ts";
 import {
   annotationValue,
@@ -17,9 +17,6 @@ import {
   sectionName,
 } from "./names.ts";
 import { localObjectReference, parentReference, sectionRules } from "./references.ts";
-
-/** 1.7's experimental channel words these rules anew. */
-const worded = { ...standardOnly, experimental: "1.6" } as const;
 
 const subjectAltName = k.object({
   type: k.required(k.enumeration("Hostname", "URI"), "Which of the two this is."),
@@ -61,8 +58,7 @@ const validation = k.object({
   caCertificateRefs: k.optional(
     k.varying(
       [experimentalSince17, k.list(localObjectReference, { minItems: 1, maxItems: 8 })],
-      [{ ...worded, until: "1.6" }, k.list(localObjectReference, { maxItems: 8 })],
-      [{ standard: "1.7" }, k.list(localObjectReference, { maxItems: 8 })],
+      [standardOrUntil16, k.list(localObjectReference, { maxItems: 8 })],
     ),
     "ConfigMaps with the certificates of the authorities to trust.",
   ),
@@ -77,31 +73,23 @@ const validation = k.object({
   ),
 }, {
   rules: [
-    ...[{ standard: "1.7" } as const, { ...worded, until: "1.6" } as const].flatMap((available) => [
-      {
-        message: "must not contain both CACertificateRefs and WellKnownCACertificates",
-        holds: (tls: Trust) => !(tls.caCertificateRefs?.length && tls.wellKnownCACertificates),
-        in: available,
-      },
-      {
-        message: "must specify either CACertificateRefs or WellKnownCACertificates",
-        holds: (tls: Trust) => !!(tls.caCertificateRefs?.length || tls.wellKnownCACertificates),
-        in: available,
-      },
-    ]),
+    {
+      message: "must not contain both CACertificateRefs and WellKnownCACertificates",
+      holds: (tls) => !(tls.caCertificateRefs?.length && tls.wellKnownCACertificates),
+      in: standardOrUntil16,
+    },
+    {
+      message: "must specify either CACertificateRefs or WellKnownCACertificates",
+      holds: (tls) => !!(tls.caCertificateRefs?.length || tls.wellKnownCACertificates),
+      in: standardOrUntil16,
+    },
     {
       message: "exactly one of the fields in [caCertificateRefs wellKnownCACertificates] must be set",
-      holds: (tls: Trust) =>
-        (tls.caCertificateRefs === undefined) !== (tls.wellKnownCACertificates === undefined),
+      holds: (tls) => (tls.caCertificateRefs === undefined) !== (tls.wellKnownCACertificates === undefined),
       in: experimentalSince17,
     },
   ],
 });
-
-interface Trust {
-  readonly caCertificateRefs?: readonly unknown[];
-  readonly wellKnownCACertificates?: string;
-}
 
 export const localPolicyTargetReference = k.object({
   ...localObjectReference.shape,

@@ -5,7 +5,13 @@
  */
 import * as k from "../schema/build.ts";
 import type { Rule } from "../schema/facts.ts";
-import { type Availability, experimental, standardOnly } from "../schema/surface.ts";
+import {
+  type Availability,
+  experimental,
+  experimentalSince17,
+  experimentalUntil16,
+  standardOnly,
+} from "../schema/surface.ts";
 import type { Infer } from "../schema/types.ts";
 import { headerName } from "./names.ts";
 import { backendObjectReference, localObjectReference } from "./references.ts";
@@ -94,8 +100,8 @@ export const externalAuth = k.object({
     k.object({
       maxSize: k.optional(
         k.varying(
-          [{ experimental: "1.7" }, k.integer({ format: "int32", minimum: 0 })],
-          [{ experimental: "1.6", until: "1.6" }, k.integer()],
+          [experimentalSince17, k.integer({ format: "int32", minimum: 0 })],
+          [experimentalUntil16, k.integer()],
         ),
         "Bytes of the body that the service is told; 0 for none.",
       ),

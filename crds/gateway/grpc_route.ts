@@ -5,7 +5,7 @@
  */
 import { defineKind, type ObjectOf, resource, version } from "../define.ts";
 import * as k from "../schema/build.ts";
-import { experimental, since17 } from "../schema/surface.ts";
+import { experimental, standardSince17 } from "../schema/surface.ts";
 import type { Infer } from "../schema/types.ts";
 import { extensionRef, headerModifier, onceRules, requestMirror, unionRules } from "./filters.ts";
 import { matchType } from "./http_route_rule.ts";
@@ -118,7 +118,7 @@ const schema = resource("GRPCRoute", {
       rules: k.optional(
         k.list(grpcRouteRule, {
           maxItems: 16,
-          rules: [fewMatches, uniqueRuleNames({ ...since17, ...experimental })],
+          rules: [fewMatches, uniqueRuleNames(standardSince17)],
         }),
         "What is done with which calls.",
       ),

@@ -5,7 +5,7 @@
  */
 import { defineKind, type ObjectOf, resource, version } from "../define.ts";
 import * as k from "../schema/build.ts";
-import { experimental, since17 } from "../schema/surface.ts";
+import { standardSince17 } from "../schema/surface.ts";
 import { httpRouteRule } from "./http_route_rule.ts";
 import { gatewayGroup } from "./names.ts";
 import {
@@ -29,7 +29,7 @@ const schema = resource("HTTPRoute", {
         k.list(httpRouteRule, {
           minItems: 1,
           maxItems: 16,
-          rules: [uniqueRuleNames({ ...since17, ...experimental }), fewMatches],
+          rules: [uniqueRuleNames(standardSince17), fewMatches],
         }),
         [{ matches: [{ path: { type: "PathPrefix", value: "/" } }] }],
         "What is done with which requests.",

@@ -6,7 +6,7 @@
 import * as k from "../schema/build.ts";
 import type { Rule } from "../schema/facts.ts";
 import { durationMs } from "../schema/formats.ts";
-import { experimental } from "../schema/surface.ts";
+import { experimental, experimentalUntil16, since17, standardSince17 } from "../schema/surface.ts";
 import type { Infer } from "../schema/types.ts";
 import { headerValue } from "./filters.ts";
 import { httpMethod, type HTTPRouteFilter, httpRouteFilters } from "./http_filters.ts";
@@ -131,11 +131,11 @@ const retry = k.object({
   ),
   attempts: k.varying(
     [
-      { experimental: "1.6", until: "1.6" },
+      experimentalUntil16,
       k.optional(k.integer({ minimum: 1 }), "How often to try again."),
     ],
     [
-      { standard: "1.7", experimental: "1.7" },
+      since17,
       k.defaulted(k.integer({ minimum: 0 }), 1, "How often to try again; 0 for not at all."),
     ],
   ),
@@ -204,7 +204,7 @@ export const httpRouteRule = k.object({
   filters: k.optional(httpRouteFilters, "What is done with requests and responses."),
   backendRefs: k.optional(k.list(httpBackendRef, { maxItems: 16 }), "Where requests go, by weight."),
   timeouts: k.optional(timeouts, "How long answers may take."),
-  retry: k.optional(retry, "When requests are sent again.", { standard: "1.7", experimental: "1.6" }),
+  retry: k.optional(retry, "When requests are sent again.", standardSince17),
   sessionPersistence: k.optional(sessionPersistence, "Keeps sessions with a backend.", experimental),
 }, {
   rules: [

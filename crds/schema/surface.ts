@@ -19,27 +19,39 @@ export interface Surface {
 export const newest: Surface = { channel: "experimental", release: "1.7" };
 
 /**
- * The first release in which something is served, by channel (absent: never), and the last one. What carries no
- * availability was there in both channels before the oldest release that the model knows.
+ * The first release in which something is served, by channel (absent: never), and the last one (absent: it still is).
+ * What carries no availability was there in both channels before the oldest release that the model knows.
  */
 export interface Availability {
   readonly standard?: Release;
   readonly experimental?: Release;
-  readonly until?: Release;
+  readonly until?: { readonly standard?: Release; readonly experimental?: Release };
 }
 
-export const experimental: Availability = { experimental: "1.6" };
 export const standardOnly: Availability = { standard: "1.6" };
+export const experimental: Availability = { experimental: "1.6" };
 export const since17: Availability = { standard: "1.7", experimental: "1.7" };
-export const until16: Availability = { standard: "1.6", experimental: "1.6", until: "1.6" };
+export const standardSince17: Availability = { standard: "1.7", experimental: "1.6" };
 export const experimentalSince17: Availability = { experimental: "1.7" };
-export const experimentalUntil16: Availability = { experimental: "1.6", until: "1.6" };
+export const until16: Availability = {
+  standard: "1.6",
+  experimental: "1.6",
+  until: { standard: "1.6", experimental: "1.6" },
+};
+export const experimentalUntil16: Availability = { experimental: "1.6", until: { experimental: "1.6" } };
+/** Reshaped by 1.7's experimental channel. */
+export const standardOrUntil16: Availability = {
+  standard: "1.6",
+  experimental: "1.6",
+  until: { experimental: "1.6" },
+};
 
 /** Whether a surface has what is available like this. */
-export function serves(surface: Surface, availability: Availability | undefined): boolean {
+export function serves({ channel, release }: Surface, availability: Availability | undefined): boolean {
   if (!availability) return true;
-  const from = availability[surface.channel];
+  const from = availability[channel];
   if (!from) return false;
-  const at = releases.indexOf(surface.release);
-  return releases.indexOf(from) <= at && (!availability.until || at <= releases.indexOf(availability.until));
+  const until = availability.until?.[channel];
+  const at = releases.indexOf(release);
+  return releases.indexOf(from) <= at && (!until || at <= releases.indexOf(until));
 }
