@@ -227,6 +227,7 @@ Deno.test("a proxy that reconnects is sent only what it does not have, and repor
   );
   assertEquals(outcomes, [
     { type: "acked", id: "cluster:a", version: "1" },
+    { type: "acked", id: "cluster:old", version: "1" },
     { type: "acked", id: "endpoints:a", version: "1" },
     { type: "acked", id: "listener:l", version: "1" },
   ]);

@@ -140,8 +140,8 @@ export class DeltaStream {
       const current = resource?.version === version;
       subscription.held.set(name, { version, needs: current ? resource.needs : undefined });
       subscription.given.set(name, version);
-      if (current) outcomes.push({ type: "acked", id, version });
-      else subscription.touch(name);
+      outcomes.push({ type: "acked", id, version });
+      if (!current) subscription.touch(name);
     }
     if (subscription.wildcard) this.#touchAll(subscription);
   }

@@ -136,12 +136,10 @@ export class Culprits {
 
   #suspect(id: ResourceId, search: Search, proxy: ProxyState, complaint: string): void {
     const suspects = this.#suspects(id, proxy);
-    const [first] = suspects;
-    if (suspects.length === 1) this.#set(first!, { state: "rejected", complaint });
-    else if (suspects.length > 1) {
-      search.refused(suspects.map(({ piece }) => piece.id), complaint);
-      for (const suspect of suspects) this.#set(suspect, { state: "held" });
-    }
+    if (suspects.length === 0) return; // Nothing that could be kept from it; a later version may be better.
+    search.refused(suspects.map(({ piece }) => piece.id), complaint);
+    const standing: Standing = suspects.length > 1 ? { state: "held" } : { state: "rejected", complaint };
+    for (const suspect of suspects) this.#set(suspect, standing, search);
   }
 
   #suspects(id: ResourceId, proxy: ProxyState): readonly PieceState[] {
@@ -163,20 +161,21 @@ export class Culprits {
         return;
       }
       if (step.type === "release") {
-        for (const piece of step.pieces) this.#setById(piece, { state: "given" });
+        for (const piece of step.pieces) this.#setById(piece, { state: "given" }, search);
         return;
       }
-      this.#setById(step.piece, { state: "rejected", complaint: step.complaint });
+      this.#setById(step.piece, { state: "rejected", complaint: step.complaint }, search);
     }
   }
 
-  #setById(piece: Key, standing: Standing): void {
+  #setById(piece: Key, standing: Standing, by: Search): void {
     const state = this.#pieces.get(piece);
-    if (state) this.#set(state, standing);
+    if (state) this.#set(state, standing, by);
   }
 
-  #set(state: PieceState, standing: Standing): void {
+  #set(state: PieceState, standing: Standing, by: Search): void {
     const { id, content } = state.piece;
+    for (const search of this.#searches.values()) if (search !== by) search.forget(id);
     state.standing = standing;
     state.since = this.#seq + 1;
     this.#unsettled = true;

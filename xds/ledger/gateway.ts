@@ -188,10 +188,10 @@ export class GatewayLedger {
     return this.#entries.size === 0 && this.#progress.empty;
   }
 
-  /** How long ago the current version of a resource became so, in milliseconds. */
-  age(id: ResourceId, now: number): number | undefined {
-    const since = this.#progress.currentSince(id);
-    return since === undefined ? undefined : now - since;
+  /** How long ago a version became the current one, in milliseconds; undefined if it is not. */
+  age(id: ResourceId, version: string | undefined, now: number): number | undefined {
+    const current = this.#progress.current(id);
+    return current === undefined || current !== version ? undefined : now - this.#progress.currentSince(id);
   }
 
   report(): readonly ProxyReport[] {

@@ -76,8 +76,8 @@ export class Ledger implements Disposable {
   observe(event: ProxyEvent): void {
     const { clock, metrics = noMetrics, wake } = this.#options;
     const now = clock.monotonic(), ledger = this.#of(event.gateway);
-    if (event.type === "acked" && event.version !== undefined) {
-      const age = ledger.age(event.id, now);
+    if (event.type === "acked") {
+      const age = ledger.age(event.id, event.version, now);
       if (age !== undefined) metrics.acked(event.id, age);
     } else if (event.type === "nacked") metrics.nacked(event.id);
     ledger.observe(event, now);

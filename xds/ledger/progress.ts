@@ -27,8 +27,8 @@ export class Progress {
   }
 
   /** When the current version became so, in milliseconds. */
-  currentSince(id: ResourceId): number | undefined {
-    return this.#versions.get(id)?.at;
+  currentSince(id: ResourceId): number {
+    return this.#versions.get(id)?.at ?? 0;
   }
 
   /** The last settle whose outcome a proxy has of a resource: Infinity if it is up to date, -1 if unknown. */

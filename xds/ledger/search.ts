@@ -26,16 +26,17 @@ export type Step =
 /** The search for what makes proxies refuse one resource. */
 export class Search {
   readonly #groups: Group[] = [];
-  /** What was not released of the group under test. */
+  /** What was not released of the group under test, and what was. */
   #rest: Group | undefined;
+  #tried: ReadonlySet<string> = new Set();
 
   /** `witness` is the proxy that is asked, since it has refused before. */
   constructor(readonly witness: string) {}
 
-  /** A culprit is among the suspects, which are held back from now on. */
+  /** A culprit is among the suspects: all of them are held back from now on. A single one is convicted by that. */
   refused(suspects: readonly string[], complaint: string): void {
     this.#keepRest(false);
-    this.#groups.push({ pieces: new Set(suspects), complaint });
+    if (suspects.length > 1) this.#groups.push({ pieces: new Set(suspects), complaint });
   }
 
   /** Everything that is not held back is fine. */
@@ -43,8 +44,9 @@ export class Search {
     this.#keepRest(true);
   }
 
-  /** A piece is no longer what it was, or gone: nothing that was learnt about its group holds. */
+  /** A piece is no longer what it was, gone or judged elsewhere: nothing that was learnt about its group holds. */
   forget(piece: string): void {
+    if (this.#rest && this.#tried.has(piece)) this.#rest.complaint = undefined;
     for (const group of [...this.#groups, ...this.#rest ? [this.#rest] : []]) {
       if (group.pieces.delete(piece)) group.complaint = undefined;
     }
@@ -58,8 +60,10 @@ export class Search {
       if (complaint === undefined) return { type: "release", pieces };
       if (pieces.length === 1) return { type: "convict", piece: pieces[0]!, complaint };
       const half = Math.ceil(pieces.length / 2);
+      const tried = pieces.slice(0, half);
       this.#rest = { pieces: new Set(pieces.slice(half)), complaint };
-      return { type: "release", pieces: pieces.slice(0, half) };
+      this.#tried = new Set(tried);
+      return { type: "release", pieces: tried };
     }
     return { type: "done" };
   }

@@ -1,0 +1,290 @@
+/**
+ * From acknowledgements to verdicts.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { gateway, LedgerWorld, piece, SimProxy } from "./support/ledger_world.ts";
+
+const waiting = "Waiting for the proxies to take the configuration";
+const searching = "Finding out which of several changes the proxies refuse";
+
+function world(...proxies: readonly string[]) {
+  const made = new LedgerWorld();
+  made.expect(...proxies);
+  return { world: made, proxies: proxies.map((id) => new SimProxy(made, id)) };
+}
+
+Deno.test("programmed once every expected proxy has it, not before", () => {
+  const { world: w, proxies: [a, b] } = world("a", "b");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  assertEquals(w.verdict("A"), `pending 1 ${waiting}`);
+  a!.connect().takeAll();
+  assertEquals(w.verdict("A"), `pending 1 ${waiting}`);
+  b!.connect().takeAll();
+  assertEquals(w.verdict("A"), "programmed 1");
+});
+
+Deno.test("without an expected proxy nothing is programmed, whoever else is connected", () => {
+  const { world: w } = world();
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  new SimProxy(w, "stranger").connect().takeAll();
+  assertEquals(w.verdict("A"), "pending 1 No proxy is ready");
+  w.expect("stranger");
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 1");
+});
+
+Deno.test("a proxy that joins, restarts or leaves later changes nothing; a new generation does", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  a!.connect().takeAll();
+  w.expect("a", "b");
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 1");
+  a!.restart();
+  assertEquals(w.verdict("A"), "programmed 1");
+  w.contribute("A", 2, piece("A/0", "two"));
+  w.settle();
+  assertEquals(w.verdict("A"), `pending 2 ${waiting}`);
+  a!.takeAll();
+  assertEquals(w.verdict("A"), `pending 2 ${waiting}`);
+  w.expect("a");
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 2");
+  w.expect();
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 2");
+});
+
+Deno.test("a generation that changes nothing for the proxies is programmed at once", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  a!.connect().takeAll();
+  w.contribute("A", 2, piece("A/0", "one"));
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 2");
+});
+
+Deno.test("an acknowledgement counts for what its version contained", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  const first = w.resources.get(`${gateway}|routes:r`)!.version;
+  w.contribute("B", 1, piece("B/0", "two"));
+  w.settle();
+  a!.connect().answer("routes:r", first);
+  assertEquals([w.verdict("A"), w.verdict("B")], ["programmed 1", `pending 1 ${waiting}`]);
+  a!.takeAll();
+  assertEquals(w.verdict("B"), "programmed 1");
+});
+
+Deno.test("a contribution needs all of its resources", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one", "listener:l", "routes:r"));
+  w.settle();
+  a!.connect().take("routes:r");
+  assertEquals(w.verdict("A"), `pending 1 ${waiting}`);
+  a!.take("listener:l");
+  assertEquals(w.verdict("A"), "programmed 1");
+});
+
+Deno.test("back to a version that the proxy has: programmed without another word from it", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  a!.connect().takeAll();
+  w.contribute("A", 2, piece("A/0", "two"));
+  w.settle();
+  w.contribute("A", 3, piece("A/0", "one"));
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 3");
+});
+
+Deno.test("one that is silent for 15 seconds is left out and counted; once it answers, it is not", async () => {
+  const { world: w, proxies: [a, b] } = world("a", "b");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  a!.connect().takeAll();
+  await w.clock.advance(14_999);
+  w.settle();
+  assertEquals(w.verdict("A"), `pending 1 ${waiting}`);
+  await w.clock.advance(1);
+  assertEquals(w.wakes, 1);
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 1 Without 1 of 2 proxies, which have not answered for 15 seconds");
+  assertEquals(w.ledger.report(gateway).map(({ proxy, behind, silent }) => [proxy, behind, silent]), [
+    ["a", 0, false],
+    ["b", 1, true],
+  ]);
+  b!.connect();
+  b!.takeAll();
+  assertEquals(w.verdict("A"), "programmed 1");
+  await w.clock.advance(15_000);
+  assertEquals(w.clock.pending, 0);
+});
+
+Deno.test("if all are silent, nothing is programmed", async () => {
+  const { world: w, proxies: [a] } = world("a", "b");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  await w.clock.advance(15_000);
+  w.settle();
+  assertEquals(w.verdict("A"), "pending 1 No proxy has answered for 15 seconds");
+  a!.connect();
+  assertEquals(w.verdict("A"), `pending 1 ${waiting}`);
+  await w.clock.advance(10_000);
+  a!.takeAll();
+  assertEquals(w.verdict("A"), "programmed 1 Without 1 of 2 proxies, which have not answered for 15 seconds");
+});
+
+Deno.test("a proxy is not silent while it owes nothing", async () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  a!.connect().takeAll();
+  await w.clock.advance(100_000);
+  w.contribute("A", 2, piece("A/0", "two"));
+  w.settle();
+  await w.clock.advance(14_999);
+  w.settle();
+  assertEquals(w.verdict("A"), `pending 2 ${waiting}`);
+  a!.takeAll();
+  assertEquals(w.verdict("A"), "programmed 2");
+  await w.clock.advance(15_000);
+  assertEquals(w.clock.pending, 0);
+});
+
+Deno.test("a single suspect is the culprit at once; fixed, it is tried again by itself", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one"), piece("A/1", "two"));
+  w.contribute("B", 1, piece("B/0", "three"));
+  w.settle();
+  a!.connect().takeAll();
+  w.contribute("A", 2, piece("A/0", "one"), piece("A/1", "bad two"));
+  w.settle();
+  a!.take("routes:r");
+  assertEquals(w.kept(), { "A/1": "no bad two" });
+  assertEquals([w.verdict("A"), w.verdict("B")], ["rejected 2 no bad two", "programmed 1"]);
+  assertEquals(a!.acked.get("routes:r"), '["one","two","three"]');
+  a!.take("routes:r");
+  assertEquals(a!.acked.get("routes:r"), '["one","","three"]');
+  assertEquals(w.verdict("A"), "rejected 2 no bad two");
+  w.contribute("A", 3, piece("A/0", "one"), piece("A/1", "good"));
+  w.settle();
+  assertEquals(w.kept(), {});
+  assertEquals(w.verdict("A"), `pending 3 ${waiting}`);
+  a!.takeAll();
+  assertEquals(w.verdict("A"), "programmed 3");
+});
+
+Deno.test("of several suspects all are held back, then groups are released until the culprits are known", () => {
+  const { world: w, proxies: [a] } = world("a");
+  for (let i = 0; i < 4; i++) w.contribute(`O${i}`, 1, piece(`O${i}/0`, "old"));
+  w.settle();
+  a!.connect().takeAll();
+  const { answers } = a!;
+  for (let i = 4; i < 20; i++) {
+    w.contribute(`N${i}`, 1, piece(`N${i}/0`, i === 7 || i === 15 ? `bad ${i}` : `good ${i}`));
+  }
+  w.settle();
+  a!.take("routes:r");
+  assertEquals(Object.keys(w.kept()).length, 16);
+  assertEquals([w.verdict("N4"), w.verdict("O0")], [`pending 1 ${searching}`, "programmed 1"]);
+  a!.takeAll();
+  assertEquals(w.kept(), { "N7/0": "no bad 7", "N15/0": "no bad 15" });
+  for (let i = 4; i < 20; i++) {
+    assertEquals(w.verdict(`N${i}`), i === 7 || i === 15 ? `rejected 1 no bad ${i}` : "programmed 1");
+  }
+  // The first refusal, all held back, then at most two rounds for each halving on the way to a culprit.
+  const rounds = a!.answers - answers;
+  assert(rounds <= 2 + 2 * 2 * Math.log2(16), `${rounds} rounds`);
+});
+
+Deno.test("what is edited during a search is tried anew, and what is deleted is forgotten", () => {
+  const { world: w, proxies: [a] } = world("a");
+  for (const name of ["A", "B", "C", "D"]) {
+    w.contribute(name, 1, piece(`${name}/0`, name === "A" ? "bad" : "good"));
+  }
+  w.settle();
+  a!.connect().take("routes:r");
+  assertEquals(Object.keys(w.kept()), ["A/0", "B/0", "C/0", "D/0"]);
+  w.contribute("A", 2, piece("A/0", "good"));
+  w.withdraw("D");
+  w.settle();
+  assertEquals(Object.keys(w.kept()), ["B/0", "C/0"]);
+  a!.takeAll();
+  assertEquals(w.kept(), {});
+  assertEquals(["A", "B", "C", "D"].map((name) => w.verdict(name)), [
+    "programmed 2",
+    "programmed 1",
+    "programmed 1",
+    undefined,
+  ]);
+});
+
+Deno.test("routes are not blamed on the listener that carries them, nor listeners on routes", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("Gateway", 1, piece("Gateway/0", "listener", "listener:l", "routes:r"));
+  w.contribute("A", 1, piece("A/0", "bad route"));
+  w.settle();
+  a!.connect().takeAll();
+  assertEquals(w.kept(), { "A/0": "no bad route" });
+  w.contribute("Gateway", 2, piece("Gateway/0", "bad listener", "listener:l"));
+  w.settle();
+  a!.takeAll();
+  assertEquals(w.kept(), { "A/0": "no bad route", "Gateway/0": "no bad listener" });
+  assertEquals(w.verdict("Gateway"), "rejected 2 no bad listener");
+});
+
+Deno.test("a search goes on with another proxy when the one that refused is gone", () => {
+  const { world: w, proxies: [a, b] } = world("a", "b");
+  for (const name of ["A", "B"]) w.contribute(name, 1, piece(`${name}/0`, name === "A" ? "bad" : "good"));
+  w.settle();
+  b!.connect();
+  a!.connect().take("routes:r");
+  a!.disconnect();
+  w.expect("b");
+  w.settle();
+  b!.takeAll();
+  assertEquals(w.kept(), { "A/0": "no bad" });
+  assertEquals([w.verdict("A"), w.verdict("B")], ["rejected 1 no bad", "programmed 1"]);
+});
+
+Deno.test("Gateways do not mix, and a Gateway that is gone is forgotten", () => {
+  const { world: w, proxies: [a] } = world("a");
+  const other = "default/other";
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.contributions.set(`${other}|A`, {
+    gateway: other,
+    origin: "A",
+    generation: 1,
+    pieces: [piece("A/0", "bad")],
+  });
+  w.proxies.set(other, [{ id: "z" }]);
+  w.settle();
+  a!.connect().takeAll();
+  w.observe({ type: "connected", proxy: "z", gateway: other });
+  w.observe({
+    type: "nacked",
+    proxy: "z",
+    gateway: other,
+    id: "routes:r",
+    version: '["bad"]',
+    message: "no",
+  });
+  assertEquals(w.verdict("A"), "programmed 1");
+  assertEquals(w.verdicts.get(`${other}|A`), { generation: 1, state: "rejected", message: "no" });
+  w.contributions.delete(`${other}|A`);
+  w.proxies.delete(other);
+  w.settle();
+  w.observe({ type: "disconnected", proxy: "z", gateway: other });
+  assertEquals(w.verdicts.get(`${other}|A`), undefined);
+  assertEquals(w.rejections.size, 0);
+  assertEquals(w.ledger.report(other), []);
+  w.ledger[Symbol.dispose]();
+});

@@ -1,0 +1,202 @@
+/**
+ * Everything around a ledger, made up: contributions that become resources, and proxies that take or refuse them.
+ *
+ * @module
+ */
+import type {
+  Contribution,
+  Piece,
+  Proxy,
+  Rejection,
+  ResourceId,
+  Verdict,
+} from "../../../controllers/ir/mod.ts";
+import { equal } from "../../../controllers/runtime/equal.ts";
+import { Graph } from "../../../controllers/runtime/graph.ts";
+import { Ledger } from "../../../xds/ledger/mod.ts";
+import { type ProxyEvent, resourceKey, splitResourceKey, type XdsResource } from "../../../xds/types.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { resource } from "./fake_envoy.ts";
+
+export const gateway = "default/gw";
+
+/** A piece. Proxies refuse a content that begins with `bad`. */
+export function piece(id: string, content: string, ...resources: readonly ResourceId[]): Piece {
+  return { id, content, resources: resources.length > 0 ? resources : ["routes:r"] };
+}
+
+export class LedgerWorld {
+  readonly clock = new FakeClock();
+  readonly graph = new Graph({ freeze: true });
+  readonly contributions = this.graph.source<Contribution>("contributions");
+  readonly proxies = this.graph.source<readonly Proxy[]>("proxies");
+  readonly verdicts = this.graph.source<Verdict>("verdicts");
+  readonly rejections = this.graph.source<Rejection>("rejections");
+  /** A resource's version lists what it carries: `["a","b"]`. */
+  readonly resources = this.#derive();
+  readonly ledger = new Ledger({
+    contributions: this.contributions,
+    resources: this.resources,
+    proxies: this.proxies,
+    verdicts: this.verdicts,
+    rejections: this.rejections,
+    clock: this.clock,
+    wake: () => this.wakes++,
+  });
+  wakes = 0;
+  settles = 0;
+
+  #derive() {
+    const byResource = this.graph.index(
+      "by resource",
+      this.contributions,
+      ({ gateway, pieces }) => [
+        ...new Set(pieces.flatMap(({ resources }) => resources.map((id) => resourceKey(gateway, id)))),
+      ],
+    );
+    return this.graph.derive("resources", byResource, (group, read, key): XdsResource => {
+      const { gateway, id } = splitResourceKey(key);
+      const carried = [...group.values()].flatMap(({ pieces }) =>
+        // As in the real thing, a listener names its routes but cannot spoil them.
+        pieces.filter(({ resources }) =>
+          resources.includes(id) &&
+          (id.startsWith("listener:") || !resources.some((other) => other.startsWith("listener:")))
+        ).map((piece) => {
+          const rejection = read(this.rejections, `${gateway}|${piece.id}`);
+          return rejection && equal(rejection.content, piece.content) ? "" : piece.content as string;
+        })
+      );
+      return { ...resource(id, JSON.stringify(carried)), gateway };
+    });
+  }
+
+  settle(): void {
+    do {
+      this.graph.settle();
+      this.ledger.settled();
+      this.settles++;
+    } while (this.graph.pending);
+  }
+
+  expect(...ids: readonly string[]): void {
+    this.proxies.set(gateway, ids.map((id) => ({ id })));
+  }
+
+  /** Sets what an object contributes; without pieces, one by its name. */
+  contribute(origin: string, generation: number, ...pieces: readonly Piece[]): void {
+    this.contributions.set(`${gateway}|${origin}`, { gateway, origin, generation, pieces });
+  }
+
+  withdraw(origin: string): void {
+    this.contributions.delete(`${gateway}|${origin}`);
+  }
+
+  /** `STATE GENERATION MESSAGE` of an object. */
+  verdict(origin: string): string | undefined {
+    const verdict = this.verdicts.get(`${gateway}|${origin}`);
+    return verdict && `${verdict.state} ${verdict.generation} ${verdict.message}`.trim();
+  }
+
+  /** The pieces that are kept from the proxies, with the reason. */
+  kept(): { readonly [piece: string]: string | undefined } {
+    return Object.fromEntries(
+      [...this.rejections.entries()].map((
+        [key, { message }],
+      ) => [splitResourceKey(key).id as string, message])
+        .sort(),
+    );
+  }
+
+  observe(event: ProxyEvent): void {
+    this.ledger.observe(event);
+    if (this.graph.pending) this.settle();
+  }
+}
+
+/** A proxy that takes what it is given when told to. */
+export class SimProxy {
+  readonly acked = new Map<ResourceId, string>();
+  readonly refused = new Map<ResourceId, string>();
+  readonly #world: LedgerWorld;
+  connected = false;
+  /** How often it has answered. */
+  answers = 0;
+
+  constructor(world: LedgerWorld, readonly id: string) {
+    this.#world = world;
+  }
+
+  connect(): this {
+    this.connected = true;
+    this.refused.clear();
+    this.#say({ type: "connected" });
+    // What it has counts as acknowledged, as by `initial_resource_versions`.
+    for (const [id, version] of [...this.acked]) this.#say({ type: "acked", id, version });
+    return this;
+  }
+
+  disconnect(): void {
+    this.connected = false;
+    this.#say({ type: "disconnected" });
+  }
+
+  /** Begins anew, with nothing. */
+  restart(): void {
+    if (this.connected) this.disconnect();
+    this.acked.clear();
+    this.connect();
+  }
+
+  /** Takes the current version of a resource, if there is anything new about it. Returns whether there was. */
+  take(id: ResourceId): boolean {
+    const version = this.#current(id);
+    if (
+      !this.connected || version === this.acked.get(id) ||
+      version !== undefined && version === this.refused.get(id)
+    ) {
+      return false;
+    }
+    this.answer(id, version);
+    return true;
+  }
+
+  /** Answers for a version of a resource, be it still the current one or not. */
+  answer(id: ResourceId, version: string | undefined): void {
+    this.answers++;
+    if (version === undefined) {
+      this.acked.delete(id);
+      this.#say({ type: "acked", id });
+      return;
+    }
+    const bad = (JSON.parse(version) as string[]).find((content) => content.startsWith("bad"));
+    if (bad !== undefined) {
+      this.refused.set(id, version);
+      this.#say({ type: "nacked", id, version, message: `no ${bad}` });
+    } else {
+      this.acked.set(id, version);
+      this.refused.delete(id);
+      this.#say({ type: "acked", id, version });
+    }
+  }
+
+  /** Takes everything until there is nothing new. */
+  takeAll(): void {
+    for (let again = true; again;) {
+      const ids = new Set([
+        ...this.acked.keys(),
+        ...[...this.#world.resources.entries()].map(([, { id }]) => id),
+      ]);
+      again = [...ids].sort().map((id) => this.take(id)).includes(true);
+    }
+  }
+
+  #current(id: ResourceId): string | undefined {
+    return this.#world.resources.get(resourceKey(gateway, id))?.version;
+  }
+
+  #say(event: DistributiveOmit<ProxyEvent, "proxy" | "gateway">): void {
+    this.#world.observe({ ...event, proxy: this.id, gateway } as ProxyEvent);
+  }
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
