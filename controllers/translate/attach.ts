@@ -8,7 +8,7 @@
 import type { Namespace, ParentReference } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
 import type { Read, Table } from "../runtime/graph.ts";
-import type { Fault } from "./conditions.ts";
+import { type Fault, join } from "./conditions.ts";
 import { gatewayGroup, type GatewayModel, type Listener } from "./gateways.ts";
 import { intersect } from "./hostnames.ts";
 import { matchesSelector } from "./labels.ts";
@@ -102,7 +102,7 @@ function invalidity({ rules }: ResolvedRoute): Fault | undefined {
   const faults = rules.flatMap((rule) => rule.faults.slice(0, 1));
   if (rules.length === 0 || faults.length < rules.length) return undefined;
   const [first] = faults;
-  return first && { reason: first.reason, message: faults.map(({ message }) => message).join("; ") };
+  return first && { reason: first.reason, message: join(faults.map(({ message }) => message)) };
 }
 
 function attachTo(

@@ -8,8 +8,7 @@ import { equal } from "../runtime/equal.ts";
 import type { Group, Key } from "../runtime/graph.ts";
 import type { Fault } from "./conditions.ts";
 import { covering } from "./hostnames.ts";
-import type { GatewayModel, Listener } from "./gateways.ts";
-import { protocols } from "./gateways.ts";
+import { type GatewayModel, type Listener, protocols } from "./gateways.ts";
 import type { Addresses } from "./world.ts";
 
 /** How things are with one listener, before the proxies have their say. */

@@ -5,13 +5,13 @@
  */
 import type { ParentReference } from "../../crds/mod.ts";
 import type { Rejection, Verdict } from "../ir/mod.ts";
+import type { Attachment, Parent } from "./attach.ts";
 import type { Class } from "./classes.ts";
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
 import type { GatewayModel, RouteGroupKind } from "./gateways.ts";
-import type { Attachment, Parent } from "./attach.ts";
-import type { RouteKindName } from "./route_kind.ts";
-import type { ListenerState } from "./ports.ts";
 import type { Served } from "./placements.ts";
+import type { ListenerState } from "./ports.ts";
+import type { RouteKindName } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
 import type { Addresses } from "./world.ts";
 
@@ -127,9 +127,10 @@ function summary(invalid: readonly ListenerState[]): string {
 }
 
 function addressFault(addresses: Addresses | undefined): Fault | undefined {
-  const [unusable] = addresses?.unusable ?? [];
-  if (unusable) {
-    return { reason: "AddressNotUsable", message: `Address ${unusable.value}: ${unusable.message}` };
+  const unusable = addresses?.unusable ?? [];
+  if (unusable.length > 0) {
+    const messages = unusable.map(({ value, message }) => `Address ${value}: ${message}`);
+    return { reason: "AddressNotUsable", message: join(messages) };
   }
   if (addresses === undefined || addresses.assigned.length === 0) {
     return { reason: "AddressNotAssigned", message: "Waiting for an address" };

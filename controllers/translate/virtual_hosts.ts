@@ -54,11 +54,11 @@ export function virtualHost(
   claims: (listener: string, original: string) => Group<Served> | undefined,
 ): VirtualHost {
   const [portKey, hostname] = splitHostKey(key);
-  const routes: Route[] = [];
   const listener = ownerOf(port, hostname);
+  const routes: Route[] = [];
   const seen = new Set<Key>();
-  for (const original of listener === undefined ? [] : covering(hostname)) {
-    const members = claims(listener!, original);
+  for (const original of covering(hostname)) {
+    const members = listener === undefined ? undefined : claims(listener, original);
     if (members === undefined) continue;
     const entries = [...members].flatMap(([route, served]) => {
       if (seen.has(route)) return []; // Its rules are there already, for a more specific hostname.
