@@ -9,6 +9,7 @@
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { systemClock } from "../controllers/runtime/clock.ts";
 import { cacheDirectory, findEnvoy } from "../standalone/envoy/find.ts";
+import { findKubectl } from "../tests/tools/kubectl.ts";
 
 interface Stage {
   readonly name: string;
@@ -58,6 +59,17 @@ async function envoyPath(): Promise<string> {
   return found.envoy.path;
 }
 
+/** Found, or built, once for all tests. Those that need it fail where there is none, and say why. */
+async function kubectlPath(): Promise<{ readonly KUBECTL?: string }> {
+  try {
+    const progress = (line: string) => console.log(line);
+    return { KUBECTL: await findKubectl({ env: (name) => Deno.env.get(name), progress }) };
+  } catch (error) {
+    console.log(error instanceof Error ? error.message : error);
+    return {};
+  }
+}
+
 async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
@@ -94,7 +106,7 @@ async function run(
 async function main(args: readonly string[]): Promise<number> {
   await Deno.remove(results, { recursive: true }).catch(() => {});
   await Deno.mkdir(results, { recursive: true });
-  const env = { ENVOY: await envoyPath() };
+  const env = { ENVOY: await envoyPath(), ...await kubectlPath() };
   const stages: Stage[] = [];
   if (args.some((arg) => !arg.startsWith("-"))) stages.push({ name: "chosen", args });
   else {

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { gatehouse, Running, succeed } from "../support/command.ts";
-import { kubectlPath } from "../tools/kubectl.ts";
+import { findKubectl } from "../tools/kubectl.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 
 interface Standalone extends AsyncDisposable {
@@ -25,7 +25,7 @@ async function start(data: string, pool: string, ...flags: readonly string[]): P
     await running.line(/^ready\b/);
     const [, kubeconfig] = await running.line(/KUBECONFIG=(\S+)/);
     const [, curl] = await running.line(/^\s*(curl .*)$/);
-    const kubectl = await kubectlPath();
+    const kubectl = await findKubectl({ env: (name) => Deno.env.get(name), progress: () => {} });
     return {
       running,
       curl: curl!,
