@@ -44,7 +44,6 @@ export interface Attachment {
   readonly kind: RouteKindName;
   readonly key: string;
   readonly generation: number;
-  readonly uid: string;
   readonly parents: readonly Parent[];
 }
 
@@ -72,7 +71,7 @@ export function attach(
     else parents.push({ ref, gateway, ...invalid && { refused: invalid }, listeners: attached });
   }
   if (parents.length === 0) return undefined;
-  return { kind: route.kind, key: route.key, generation: route.generation, uid: route.uid, parents };
+  return { kind: route.kind, key: route.key, generation: route.generation, parents };
 }
 
 /** The parentRefs without repetitions. */

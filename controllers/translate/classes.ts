@@ -9,7 +9,6 @@ import type { Fault } from "./conditions.ts";
 
 /** A GatewayClass that is ours. Row key: its name. */
 export interface Class {
-  readonly uid: string;
   readonly generation: number;
   /** Why it is not Accepted. */
   readonly refused?: Fault;
@@ -20,7 +19,6 @@ export function modelClass({ metadata, spec }: GatewayClass, config: Config): Cl
   if (spec.controllerName !== config.controllerName) return undefined;
   const reference = spec.parametersRef;
   return {
-    uid: metadata.uid ?? "",
     generation: metadata.generation ?? 0,
     ...reference && {
       refused: {

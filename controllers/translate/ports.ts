@@ -25,7 +25,6 @@ export interface ListenerState {
 /** The listeners of a Gateway. Row key: the Gateway. Absent while it is being deleted. */
 export interface GatewayState {
   readonly gateway: GatewayKey;
-  readonly uid: string;
   readonly generation: number;
   /** Why the whole of it is not Accepted: none of its listeners is served. */
   readonly refused?: Fault;
@@ -64,7 +63,6 @@ export function stateOfGateway(
   });
   return {
     gateway,
-    uid: model.uid,
     generation: model.generation,
     ...model.refused && { refused: model.refused },
     bind: addresses?.bind ?? [],

@@ -41,7 +41,6 @@ export interface RouteModel {
   readonly namespace: string;
   /** `namespace/name`. */
   readonly key: string;
-  readonly uid: string;
   readonly generation: number;
   /** Creation time, RFC 3339. */
   readonly created: string;
@@ -75,7 +74,6 @@ export function modelRoute<T extends RouteObject>(
     kind: description.kind,
     namespace,
     key: `${namespace}/${metadata.name}`,
-    uid: metadata.uid ?? "",
     generation: metadata.generation ?? 0,
     created: metadata.creationTimestamp ?? "",
     parentRefs: spec.parentRefs ?? [],
