@@ -49,12 +49,12 @@ export async function startCore(database: Database, options: CoreOptions): Promi
   await using stack = new AsyncDisposableStack();
   const store = stack.use(new Store(database, options.history));
   const resources = new Resources(model, channel);
-  const api = { store, resources, clock };
+  const api = { store, resources, clock, log };
   await seed(api);
 
   const faults = new Faults(options.faults);
   const scope = stack.use(new Scope(options.signal));
-  const app = createApp({ ...api, log, faults, signal: scope.signal });
+  const app = createApp({ ...api, faults, signal: scope.signal });
   scope.spawn("garbage collector", (signal) => collectGarbage(api, signal));
   scope.spawn("namespaces", (signal) => emptyNamespaces(api, signal));
   scope.spawn("expiry of events", (signal) => expireEvents(api, signal));

@@ -5,6 +5,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
+import { stringify } from "yaml";
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import { createAuthority, issue, type KeyPair, type Leaf } from "../../controllers/runtime/pki.ts";
 import { DataError } from "./database.ts";
@@ -121,7 +122,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
 export function kubeconfig(url: string, authority: KeyPair, client: KeyPair): string {
   const base64 = (text: string) => new TextEncoder().encode(text).toBase64();
   const name = "gatehouse";
-  return JSON.stringify(
+  return stringify(
     {
       apiVersion: "v1",
       kind: "Config",
@@ -139,7 +140,6 @@ export function kubeconfig(url: string, authority: KeyPair, client: KeyPair): st
       }],
       contexts: [{ name, context: { cluster: name, user: `${name}-admin`, namespace: "default" } }],
     },
-    undefined,
-    2,
-  ) + "\n";
+    { lineWidth: 0 },
+  );
 }

@@ -167,6 +167,11 @@ export class Database implements Disposable {
     }
   }
 
+  /** The error to throw if what was read makes no sense. */
+  damaged(what: string): DataError {
+    return damaged(this.path, what);
+  }
+
   [Symbol.dispose](): void {
     if (this.#db.isOpen) this.#db.close();
   }

@@ -4,6 +4,8 @@
  * @module
  */
 import type { Clock } from "../../controllers/runtime/clock.ts";
+import type { Log } from "../../controllers/runtime/log.ts";
+import { persistently } from "./persistently.ts";
 import type { Store } from "./store.ts";
 
 const kept = 60 * 60_000;
@@ -11,18 +13,20 @@ const interval = 60_000;
 
 /** Deletes old Events until `signal` is aborted. */
 export async function expireEvents(
-  { store, clock }: { readonly store: Store; readonly clock: Clock },
+  { store, clock, log }: { readonly store: Store; readonly clock: Clock; readonly log: Log },
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    for (const resource of ["events", "events.events.k8s.io"]) {
-      const limit = clock.now().getTime() - kept;
-      const old = store.rows(resource).filter(({ object }) =>
-        Date.parse(object.metadata.creationTimestamp!) < limit
+    const limit = clock.now().getTime() - kept;
+    const old = store.rows("events").filter(({ object }) =>
+      Date.parse(object.metadata.creationTimestamp!) < limit
+    );
+    for (let i = 0; i < old.length; i += 100) {
+      await persistently(
+        { store, clock, log },
+        signal,
+        (tx) => old.slice(i, i + 100).forEach(({ key }) => tx.delete("events", key)),
       );
-      for (let i = 0; i < old.length; i += 100) {
-        await store.write((tx) => old.slice(i, i + 100).forEach(({ key }) => tx.delete(resource, key)));
-      }
     }
     await clock.sleep(interval, { signal });
   }

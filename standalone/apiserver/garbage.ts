@@ -9,6 +9,8 @@
  */
 import type { ApiObject, OwnerReference } from "../../crds/kind.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
+import type { Log } from "../../controllers/runtime/log.ts";
+import { persistently } from "./persistently.ts";
 import { remove, replace } from "./deletion.ts";
 import type { Resources } from "./resources.ts";
 import type { Row, Store, StoreEvent, Transaction } from "./store.ts";
@@ -17,6 +19,7 @@ export interface Collecting {
   readonly store: Store;
   readonly resources: Resources;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** `resource key` */
@@ -37,7 +40,7 @@ export async function collectGarbage(api: Collecting, signal: AbortSignal): Prom
   while (!signal.aborted) {
     const batch = collector.take(50);
     if (batch.length > 0) {
-      await api.store.write((tx) => {
+      await persistently(api, signal, (tx) => {
         for (const id of batch) collector.collect(tx, id);
       });
       continue;

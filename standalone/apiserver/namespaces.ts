@@ -7,6 +7,7 @@ import type { ApiObject, Condition } from "../../crds/kind.ts";
 import { equal } from "../../controllers/runtime/equal.ts";
 import { remove, replace, timestamp } from "./deletion.ts";
 import type { Collecting } from "./garbage.ts";
+import { persistently } from "./persistently.ts";
 import type { Unstructured } from "./resources.ts";
 import type { Row, StoreEvent, Transaction } from "./store.ts";
 
@@ -32,7 +33,7 @@ export async function emptyNamespaces(api: Collecting, signal: AbortSignal): Pro
     const [name] = pending;
     if (name !== undefined) {
       pending.delete(name);
-      if (await api.store.write((tx) => empty(tx, api, name))) pending.add(name);
+      if (await persistently(api, signal, (tx) => empty(tx, api, name))) pending.add(name);
       continue;
     }
     await api.store.changed(seen, signal);

@@ -19,7 +19,7 @@ export interface ResourcePath {
 
 /** Reads a path below `/api/v1` or `/apis/GROUP/VERSION`; `undefined` if it names no resource. */
 export function parsePath(pathname: string): ResourcePath | undefined {
-  const parts = pathname.split("/").filter((part) => part !== "").map(decodeURIComponent);
+  const parts = pathname.split("/").filter((part) => part !== "").map(decode);
   const prefix = parts.shift();
   const groupVersion = prefix === "api"
     ? parts.shift()
@@ -37,6 +37,14 @@ export function parsePath(pathname: string): ResourcePath | undefined {
   const [plural, name, subresource, ...rest] = parts;
   if (plural === undefined || rest.length > 0) return undefined;
   return { groupVersion, plural, namespace, name, subresource, watch };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw badRequest(`invalid URL escape in ${JSON.stringify(part)}`);
+  }
 }
 
 /** How far a list or watch may lie behind. */

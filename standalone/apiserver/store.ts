@@ -35,6 +35,14 @@ export interface StoreOptions {
   readonly historySize?: number;
 }
 
+/** A commit that failed: the disk is full, say. Nothing of it has happened, and the next one may go well. */
+export class WriteError extends Error {
+  override readonly name = "WriteError";
+  constructor(path: string, cause: unknown) {
+    super(`Cannot write to database "${path}": ${cause instanceof Error ? cause.message : cause}`, { cause });
+  }
+}
+
 interface Pending {
   run(): void;
   settle(error?: unknown): void;
@@ -106,7 +114,13 @@ export class Store implements Disposable {
       const id = `${resource}\n${key}`;
       const before = previous === undefined ? undefined : parse(resource, key, previous);
       const after = next.has(id) ? next.get(id) : this.get(resource, key);
-      const row = type === "DELETED" ? at(before!, revision) : after!;
+      const row = type === "DELETED" ? before && at(before, revision) : after;
+      if (
+        row?.revision !== revision ||
+        (type === "DELETED") !== (after === undefined || after.revision > revision)
+      ) {
+        throw database.damaged(`${resource} "${key}" is not what revision ${revision} made of it`);
+      }
       this.#events.push({ revision, type, row, previous: before });
       this.#eventsSize += row.json.length;
       next.set(id, before);
@@ -253,7 +267,7 @@ export class Store implements Disposable {
       answers.push(...decided.map((pending) => () => pending.settle()));
     } catch (cause) {
       this.#undo(from);
-      const error = new Error(`Cannot write to database "${this.#database.path}"`, { cause });
+      const error = new WriteError(this.#database.path, cause);
       answers.push(...decided.map((pending) => () => pending.settle(error)));
     }
     if (this.#revision > from) {

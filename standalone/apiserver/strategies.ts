@@ -16,7 +16,7 @@ export interface Strategy {
   readonly createOnUpdate: boolean;
   /** Whether a PUT may leave out the resourceVersion. */
   readonly unconditionalUpdate: boolean;
-  /** Fills in what the server decides. `old` is absent at creation. */
+  /** Fills in what the server decides, in an object that has been found valid. `old` is absent at creation. */
   prepare(tx: Transaction, object: ApiObject, old: ApiObject | undefined): ApiObject;
   /** What may not be changed. */
   transition(object: ApiObject, old: ApiObject): readonly Cause[];
@@ -86,19 +86,6 @@ const byId: { readonly [id: string]: Strategy } = {
   },
   secrets: {
     ...plain,
-    prepare(_tx, object) {
-      const { stringData, ...secret } = object as Unstructured;
-      const encoded = Object.entries(stringData as Record<string, string> ?? {}).map(([name, text]) =>
-        [name, new TextEncoder().encode(text).toBase64()] as const
-      );
-      return {
-        ...secret,
-        type: secret["type"] ?? "Opaque",
-        ...(encoded.length > 0
-          ? { data: { ...secret["data"] as Record<string, string>, ...Object.fromEntries(encoded) } }
-          : {}),
-      } as ApiObject;
-    },
     transition(object, old) {
       const type = (object as Unstructured)["type"] === (old as Unstructured)["type"]
         ? []

@@ -198,7 +198,13 @@ async function changedOr(
   faults: WatchFaults,
 ): Promise<void> {
   const wake = new AbortController();
-  using _timer = clock.timer(Math.max(0, ms), () => wake.abort());
-  using _switch = faults.onSwitch(() => wake.abort());
-  await store.changed(revision, AbortSignal.any([signal, wake.signal]));
+  const stop = () => wake.abort();
+  using _timer = clock.timer(Math.max(0, ms), stop);
+  using _switch = faults.onSwitch(stop);
+  signal.addEventListener("abort", stop);
+  try {
+    if (!signal.aborted) await store.changed(revision, wake.signal);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }

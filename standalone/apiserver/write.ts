@@ -123,7 +123,7 @@ function createIn(
     api,
     resource,
     version,
-    strategy.prepare(tx, resource.kind.hasStatus ? withoutStatus as ApiObject : full, undefined),
+    resource.kind.hasStatus ? withoutStatus as ApiObject : full,
     undefined,
     checkName(name, strategy.name),
   );
@@ -136,7 +136,7 @@ function createIn(
         `strict decoding error: ${unknownText(dropped)}`,
     );
   }
-  const object = resource.toStored(verdict.object);
+  const object = resource.toStored(strategy.prepare(tx, verdict.object, undefined));
   if (tx.get(resource.id, keyOf(object))) throw alreadyExists(subject, name);
   checkSize(object);
   const row = tx.put(resource.id, object);
@@ -205,12 +205,12 @@ function replaceIn(
   checkIdentity(subject, name, given.metadata, row.object, {
     versionNeeded: !replacement.patch && !strategy.unconditionalUpdate,
   });
-  const prepared = target.subresource === "finalize"
+  const wanted = target.subresource === "finalize"
     ? { ...current, spec: (given as Unstructured)["spec"] } as ApiObject
     : target.subresource === "status"
     ? withStatus(current, (given as Unstructured)["status"])
-    : strategy.prepare(tx, merge(resource, given as Unstructured, current), current);
-  const verdict = judge(api, resource, version, prepared, current, checkFinalizers(prepared, current));
+    : merge(resource, given as Unstructured, current);
+  const verdict = judge(api, resource, version, wanted, current, checkFinalizers(wanted, current));
   const dropped = [...unknownFields, ...verdict.unknownFields];
   if (options.fieldValidation === "Strict" && dropped.length > 0) {
     throw strictRefusal(resource, version, replacement.patch, given, dropped);
@@ -218,7 +218,10 @@ function replaceIn(
   const causes = strategy.transition(verdict.object, current);
   if (causes.length > 0) throw invalid(subject, name, causes);
 
-  const next = resource.toStored(verdict.object);
+  const prepared = target.subresource === undefined
+    ? strategy.prepare(tx, verdict.object, current)
+    : verdict.object;
+  const next = resource.toStored(prepared);
   const unchanged = equal(next, row.object);
   const answer = { code: 200, warnings: warnings(dropped, options) } as const;
   if (unchanged) return { ...answer, object: row.object };
@@ -247,7 +250,7 @@ export function removeOne(
   return api.store.write((tx) => {
     const row = tx.get(resource.id, keyOfTarget(target));
     if (!row) throw notFound(subject, name);
-    if (resource.id === "namespaces" && ["default", "kube-system"].includes(name)) {
+    if (resource.id === "namespaces" && ["default", "kube-public", "kube-system"].includes(name)) {
       throw forbidden(subject, name, "this namespace may not be deleted");
     }
     const { gone, object } = remove(tx, resource, row, deletion(api, options));

@@ -242,6 +242,7 @@ Deno.test("Events go after an hour", async () => {
     now: () => new Date(now),
     sleep: (_ms: number, { signal }: { signal?: AbortSignal } = {}) =>
       new Promise<void>((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason);
         wake = resolve;
         signal?.addEventListener("abort", () => reject(signal.reason));
       }),

@@ -1,5 +1,6 @@
 /** The socket: certificates, loopback, streams that end as they should, the data directory's secrets. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { parse } from "yaml";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import { createAuthority, issue, type KeyPair } from "../../controllers/runtime/pki.ts";
@@ -58,7 +59,7 @@ Deno.test("secrets are for their owner only; authority and kubeconfig survive a 
     for (const name of ["pki/ca.pem", "pki/server.pem", "pki/admin.pem", "kubeconfig"]) {
       assertEquals((await Deno.stat(`${dataDir}/${name}`)).mode! & 0o777, 0o600, name);
     }
-    const config = JSON.parse(await Deno.readTextFile(server.kubeconfig));
+    const config = parse(await Deno.readTextFile(server.kubeconfig));
     assertEquals(config.clusters[0].cluster.server, server.url);
     return [server.certificates.authority, server.certificates.admin];
   };
