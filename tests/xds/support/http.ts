@@ -20,16 +20,20 @@ export interface Ask {
 
 /** Sends one request to a port of 127.0.0.1, on a connection of its own unless there is an agent. */
 export function ask(port: number, path: string, options: Ask = {}): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const request = http.request({
+  return exchange({
     host: "127.0.0.1",
     port,
     path,
     method: options.method ?? "GET",
     agent: options.agent ?? false,
     headers: { host: options.host ?? "www.example.com", ...options.headers },
-    timeout: 10_000,
-  }, (response) => {
+  });
+}
+
+/** Sends one request and reads the answer. */
+export function exchange(options: http.RequestOptions): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const request = http.request({ agent: false, timeout: 10_000, ...options }, (response) => {
     let body = "";
     response.setEncoding("utf8");
     response.on("data", (chunk) => body += chunk);

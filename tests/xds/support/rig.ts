@@ -16,6 +16,7 @@ import { noMetrics } from "../../../xds/metrics.ts";
 import { Ledger, type LedgerOptions } from "../../../xds/ledger/mod.ts";
 import type { ProxyEvent, XdsResource } from "../../../xds/types.ts";
 import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
+import { exchange } from "./http.ts";
 import { GatewayModel, type IrSources, irSources } from "./ir.ts";
 import { type Mini, mini } from "./mini.ts";
 
@@ -245,11 +246,9 @@ export class Envoy implements AsyncDisposable {
 
   /** Asks the admin interface. */
   async admin(path: string): Promise<string> {
-    using client = Deno.createHttpClient({
-      proxy: { transport: "unix", path: `${this.#folder}/admin.sock` },
-    });
-    const response = await fetch(`http://admin${path}`, { client });
-    return await response.text();
+    const { status, body } = await exchange({ socketPath: `${this.#folder}/admin.sock`, path });
+    if (status !== 200) throw new Error(`${path} answers ${status}: ${body}`);
+    return body;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
