@@ -9,7 +9,7 @@ import type { ApiObject, Channel, Kind, Version } from "./kind.ts";
 import { mostItems } from "./schema/checks.ts";
 import { errorsOf, type FieldError, fieldError } from "./schema/errors.ts";
 import { project } from "./schema/project.ts";
-import { type LongList, prune } from "./schema/prune.ts";
+import { type LongList, prune, type Pruned } from "./schema/prune.ts";
 import { newest, type Release } from "./schema/surface.ts";
 import { transitionErrors } from "./schema/transitions.ts";
 
@@ -55,7 +55,9 @@ const unchecked = note(
   "rules were not checked, since the object is malformed; correct the other errors first",
 );
 
+/** More than these nobody reads. */
 const mostErrors = 100;
+const mostIssues = 1000;
 
 /** Judges an object in one of its kind's versions: the named one, or the storage version. */
 export function validate<T extends ApiObject>(
@@ -66,34 +68,47 @@ export function validate<T extends ApiObject>(
 ): Validation<T> {
   const { channel = newest.channel, release = newest.release, fieldValidation = "Warn", old } = options;
   const schema = project(schemaOf(kind, version), { channel, release });
-  const { value, unknown: unknownFields, long } = prune(schema, object);
-  const result = parse(schema, value);
+  const pruned = prune(schema, object);
+  const { unknown: unknownFields } = pruned;
+  const { data, issues, failure } = parse(schema, pruned);
   const errors = readable([
     ...(fieldValidation === "Strict" ? unknownFields.map(unknownField) : []),
-    ...long.map(tooMany),
-    ...result.errors,
-    ...(old ? transitionErrors(schema, result.data ?? value, old, { channel, release }) : []),
+    ...pruned.long.map(tooMany),
+    ...(failure ? [failure] : []),
+    ...issues.slice(0, mostIssues).flatMap(errorsOf),
+    ...(old ? transitionErrors(schema, data ?? pruned.value, old, { channel, release }) : []),
   ]);
   return {
-    object: (errors.length === 0 ? result.data : object) as T,
+    object: (errors.length === 0 ? data : object) as T,
     errors,
     warnings: fieldValidation === "Warn" ? unknownFields.map((field) => unknownField(field).message) : [],
     unknownFields,
   };
 }
 
-function parse(
-  schema: z.ZodType,
-  value: unknown,
-): { readonly data?: unknown; readonly errors: readonly FieldError[] } {
+/** In objects with more list items than this, the first error has to do. */
+const manyItems = 20_000;
+
+/**
+ * Zod's `safeParse`, but for the texts that it makes up for every single issue: an object can be wrong in a hundred
+ * thousand places.
+ */
+function parse(schema: z.ZodType, { value, items }: Pruned): Parsed {
   try {
-    const { data, error } = schema.safeParse(value, { reportInput: true });
-    return error ? { errors: error.issues.flatMap(errorsOf) } : { data, errors: [] };
+    const options = { async: false, abortEarly: items > manyItems };
+    const { value: data, issues } = schema._zod.run({ value, issues: [] }, options) as z.core.ParsePayload;
+    return issues.length ? { issues } : { data, issues };
   } catch (error) {
-    // Zod passes the issues of an item on as arguments of one call; a hundred thousand of them do not fit.
-    if (error instanceof RangeError) return { errors: [note("too many errors to list")] };
+    // Zod passes the issues of an item on as arguments of one call, which has room for so many.
+    if (error instanceof RangeError) return { issues: [], failure: note("too many errors to list") };
     throw error;
   }
+}
+
+interface Parsed {
+  readonly data?: unknown;
+  readonly issues: readonly z.core.$ZodRawIssue[];
+  readonly failure?: FieldError;
 }
 
 function schemaOf(kind: Kind, version: Version | string): z.ZodType {
@@ -118,5 +133,5 @@ function readable(errors: readonly FieldError[]): readonly FieldError[] {
   const shape = malformed ? errors.filter((error) => !error.rule) : errors;
   const told = shape.length < errors.length ? [...shape, unchecked] : shape;
   if (told.length <= mostErrors) return told;
-  return [...told.slice(0, mostErrors), note(`${told.length - mostErrors} more errors`)];
+  return [...told.slice(0, mostErrors), note("there are more errors")];
 }

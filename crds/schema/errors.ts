@@ -73,8 +73,8 @@ function wrongType(expected: string, input: unknown): Finding {
 }
 
 /** What an issue of zod's means; a missing field is zod's most frequent way to say that a type is wrong. */
-export function errorsOf(issue: z.core.$ZodIssue): FieldError[] {
-  const field = pathOf(issue.path);
+export function errorsOf(issue: z.core.$ZodRawIssue): FieldError[] {
+  const field = pathOf(issue.path ?? []);
   const { input } = issue;
   if (issue.code === "custom") return [fieldError(field, issue.params as unknown as Finding, input)];
   if (input === undefined) return [fieldError(field, { reason: "Required" }, input)];
@@ -94,6 +94,6 @@ export function errorsOf(issue: z.core.$ZodIssue): FieldError[] {
       return typeOf(input) === type ? errors : [fieldError(field, wrongType(type, input), input), ...errors];
     }
     default:
-      return [fieldError(field, { reason: "Invalid", detail: issue.message }, input)];
+      return [fieldError(field, { reason: "Invalid", detail: issue.message ?? issue.code }, input)];
   }
 }

@@ -24,11 +24,17 @@ export interface Pruned {
   /** Without nulls, and without items past a list's limit; fields that the schema does not know are still there. */
   readonly value: unknown;
   /** Paths of fields that the schema does not know. */
-  readonly unknown: string[];
-  readonly long: LongList[];
+  readonly unknown: readonly string[];
+  readonly long: readonly LongList[];
+  /** How many items all lists have together. */
+  readonly items: number;
 }
 
-type Findings = Pick<Pruned, "unknown" | "long">;
+interface Findings {
+  readonly unknown: string[];
+  readonly long: LongList[];
+  items: number;
+}
 
 /** Looks at a value; answers with the value, or with a copy of it where something has to go. */
 type Pruner = (value: unknown, path: Path | undefined, findings: Findings) => unknown;
@@ -69,8 +75,9 @@ function list(items: Pruner | undefined, max: number): Pruner {
       findings.long.push({ field: pathText(path), length: value.length, max });
       copy = value.slice(0, max);
     }
-    if (!items) return copy ?? value;
     const { length } = copy ?? value;
+    findings.items += length;
+    if (!items) return copy ?? value;
     for (let i = 0; i < length; i++) {
       const pruned = items(value[i], { step: i, outer: path }, findings);
       if (pruned !== value[i]) (copy ??= [...value])[i] = pruned;
@@ -111,6 +118,7 @@ function pathText(path: Path | undefined): string {
 }
 
 export function prune(schema: z.ZodType, value: unknown): Pruned {
-  const findings: Findings = { unknown: [], long: [] };
-  return { value: prunerOf(schema)?.(value, undefined, findings) ?? value, ...findings };
+  const findings: Findings = { unknown: [], long: [], items: 0 };
+  const pruned = prunerOf(schema)?.(value, undefined, findings) ?? value;
+  return { value: pruned, ...findings };
 }
