@@ -7,8 +7,10 @@
  *
  * @module
  */
+import { existsSync, readFileSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
+import { damageOfLog } from "./wal_check.ts";
 
 /** Why a data directory cannot be used. The message says what to do about it. */
 export class DataError extends Error {
@@ -85,6 +87,7 @@ export class Database implements Disposable {
    * @throws {DataError} if another process has it open, or its contents are damaged or of a later format
    */
   static open(path: string): Database {
+    checkLog(path);
     const db = new DatabaseSync(path);
     try {
       // EXCLUSIVE keeps the operating system's lock until the process ends, however it ends.
@@ -175,6 +178,21 @@ export class Database implements Disposable {
   [Symbol.dispose](): void {
     if (this.#db.isOpen) this.#db.close();
   }
+}
+
+/**
+ * Looks at the log before SQLite does, which would shorten it to what it can read.
+ *
+ * @throws {DataError} if it is damaged
+ */
+function checkLog(path: string): void {
+  const log = `${path}-wal`;
+  if (path === ":memory:" || !existsSync(log)) return;
+  const bytes = readFileSync(log);
+  const damage = damageOfLog(bytes);
+  if (damage === undefined) return;
+  // One that another process is writing to may look like this; it is that one's business, and SQLite will say so.
+  if (existsSync(log) && bytes.equals(readFileSync(log))) throw damaged(path, damage);
 }
 
 function damaged(path: string, what: string): DataError {

@@ -235,6 +235,110 @@ Deno.test("a corrupt database is refused and left as it is", async (t) => {
   }
 });
 
+Deno.test("a damaged write-ahead log is refused, unless all it lacks is what was not acknowledged", async (t) => {
+  await folder(async (path) => {
+    const original = `${path}/killed.db`;
+    await writeAndKill(original, 400);
+    const log = await Deno.readFile(`${original}-wal`);
+    const view = new DataView(log.buffer);
+    const frame = 24 + view.getUint32(8);
+    const frames = Math.floor((log.length - 32) / frame);
+    assert(frames > 40, `only ${frames} frames`);
+    const commits = Array.from({ length: frames }, (_, i) => i).filter((i) =>
+      view.getUint32(32 + i * frame + 4) > 0
+    );
+    const revisions = (file: string) => {
+      using store = new Store(Database.open(file));
+      return store.revision;
+    };
+    const variant = async (name: string, change: (log: Uint8Array) => Uint8Array) => {
+      const file = `${path}/${name}.db`;
+      await Deno.copyFile(original, file);
+      await Deno.writeFile(`${file}-wal`, change(log.slice()));
+      return file;
+    };
+    const all = revisions(await variant("whole", (bytes) => bytes));
+    const flip = (at: number) => (bytes: Uint8Array) => {
+      bytes[at]! ^= 1;
+      return bytes;
+    };
+
+    for (
+      const [name, at] of [
+        ["header", 20],
+        ["first", 32 + 40],
+        ["middle", 32 + commits[commits.length >> 1]! * frame + 100],
+        ["checksum", 32 + commits[3]! * frame + 16],
+      ] as const
+    ) {
+      await t.step(`a flipped bit: ${name}`, async () => {
+        const file = await variant(name, flip(at));
+        const before = [await Deno.readFile(file), await Deno.readFile(`${file}-wal`)];
+        const error = assertThrows(() => revisions(file), DataError);
+        assertStringIncludes(error.message, "write-ahead log is damaged");
+        assertEquals([await Deno.readFile(file), await Deno.readFile(`${file}-wal`)], before);
+      });
+    }
+    await t.step("a log that breaks off in its last transaction", async () => {
+      const torn = await variant("torn", (bytes) => bytes.slice(0, 32 + commits.at(-1)! * frame + 50));
+      const found = revisions(torn);
+      assert(found < all && found > 0, `${found} of ${all}`);
+      const last = await variant("last", flip(32 + commits.at(-1)! * frame + 100));
+      assertEquals(revisions(last), found);
+    });
+  });
+});
+
+/** Runs `writer.ts` until it has told of so many writes, then kills it. */
+async function writeAndKill(file: string, count: number): Promise<void> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", new URL("writer.ts", import.meta.url).pathname, file, "run"],
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  let told = 0;
+  for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+    told += piece.split("\n").length - 1;
+    if (told > count) {
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // it has been killed before, and its output is still coming
+      }
+    }
+  }
+  await child.status;
+}
+
+Deno.test("an object that its history does not explain is noticed", async (t) => {
+  for (
+    const [name, sql] of [
+      ["one is missing", "DELETE FROM objects WHERE key = 'b'"],
+      [
+        "one is too many",
+        "INSERT INTO objects SELECT resource, 'gone', value, sum FROM objects WHERE key = 'b'",
+      ],
+    ] as const
+  ) {
+    await t.step(name, () =>
+      folder(async (path) => {
+        const file = `${path}/state.db`;
+        {
+          using store = new Store(Database.open(file));
+          for (const key of ["a", "b", "gone"]) {
+            await store.write((tx) => void tx.put("configmaps", map(key)));
+          }
+          await store.write((tx) => void tx.delete("configmaps", "gone"));
+        }
+        const db = new DatabaseSync(file);
+        db.exec(sql);
+        db.close();
+        using database = Database.open(file);
+        assertThrows(() => new Store(database), DataError, "is not what revision");
+      }));
+  }
+});
+
 Deno.test("a hole in the history is noticed", async () => {
   await folder(async (path) => {
     const file = `${path}/state.db`;
