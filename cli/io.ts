@@ -22,6 +22,8 @@ export interface Io {
   stdinEnds(): Promise<void>;
   /** Aborted by SIGINT and SIGTERM, with an {@linkcode Interrupted} as its reason. */
   readonly signal: AbortSignal;
+  /** Aborted by the second of these signals: whoever asked does not want to wait. A third one ends the process. */
+  readonly hurry: AbortSignal;
   /** The program and first arguments that run this same program again. */
   readonly self: readonly [string, ...string[]];
 }

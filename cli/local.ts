@@ -56,6 +56,8 @@ export interface LocalOptions extends Parts {
   readonly config?: Partial<Config>;
   readonly kube: Kube;
   readonly log: RootLog;
+  /** Aborted once nobody wants to wait for requests to finish. */
+  readonly hurry?: AbortSignal;
   /** Told after each settle. */
   readonly settled?: (operator: Operator) => void;
 }
@@ -69,9 +71,10 @@ export interface Local extends AsyncDisposable {
 
 /** Starts the operator and the data plane. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
-  const { data, binary, pool, concurrency, kube, log } = options;
+  const { data, binary, pool, concurrency, kube, log, hurry } = options;
   const clock = systemClock, now = clock.now().getTime();
   await using stack = new AsyncDisposableStack();
+  stack.use(await lock(data));
   const scope = stack.use(new Scope());
   const metrics = createMetrics({ clock, version });
   const authority = await createAuthority({
@@ -88,6 +91,8 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     metrics,
     scope,
     xds: { hostname: "127.0.0.1", port: 0, authority },
+    // Envoys of one user could otherwise share a port and not notice.
+    listeners: { reusePort: false },
     settled: (operator) => {
       if (operator.translation.gateways.changed.size > 0) dataPlane?.sync(wantsOf(operator));
       options.settled?.(operator);
@@ -95,7 +100,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   });
   stack.use(operator.xds);
   const { world, loop } = operator;
-  dataPlane = stack.use(
+  dataPlane = stack.adopt(
     await DataPlane.open({
       directory: data,
       binary,
@@ -117,6 +122,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
         loop.changed();
       },
     }),
+    (plane) => plane.stop(hurry ? { signal: hurry } : {}),
   );
   dataPlane.sync(wantsOf(operator));
   const plane = dataPlane;
@@ -130,6 +136,20 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   );
   const owned = stack.move();
   return { operator, dataPlane, scope, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/**
+ * Keeps other operators out of a directory, whose Envoys they would end. The system lets go of the lock when the process ends,
+ * however it ends.
+ */
+async function lock(data: string): Promise<Disposable> {
+  const file = await Deno.open(`${data}/operator.lock`, { create: true, write: true, mode: 0o600 });
+  if (await file.tryLock(true)) return file;
+  file.close();
+  throw new UsageError(
+    `Cannot use "${data}": another gatehouse is running with it; stop that one or choose another --data`,
+    { status: 1 },
+  );
 }
 
 const tenYears = 10 * 365 * 24 * 3600 * 1000;

@@ -28,7 +28,7 @@ import {
 } from "../controllers/translate/mod.ts";
 import type { Kube } from "../kube/types.ts";
 import { watch, type WatchHealth } from "../kube/watch.ts";
-import { deriveXds } from "../xds/build/mod.ts";
+import { deriveXds, type XdsOptions } from "../xds/build/mod.ts";
 import { XdsCache } from "../xds/cache.ts";
 import { startXdsServer, type XdsServer } from "../xds/grpc/server.ts";
 import { Ledger } from "../xds/ledger/mod.ts";
@@ -47,6 +47,8 @@ export interface OperateOptions {
     /** Signs the server's certificate, and those of the proxies that it serves. */
     readonly authority: KeyPair;
   };
+  /** How listeners are built. */
+  readonly listeners?: XdsOptions;
   /** Owns the background work. */
   readonly scope: Scope;
   /** Told after each settle, for effects that follow tables of their own. */
@@ -90,7 +92,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
   });
   const world = createWorld(graph);
   const translation = deriveIr(graph, world, config);
-  const resources = deriveXds(graph, translation.ir);
+  const resources = deriveXds(graph, translation.ir, options.listeners);
   metrics.watchTables(graph);
 
   const cache = new XdsCache(), xdsMetrics = observeXds(metrics);

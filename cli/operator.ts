@@ -53,6 +53,7 @@ Examples:
         ...options.controllerName !== undefined && { config: { controllerName: options.controllerName } },
         kube,
         log,
+        hurry: io.hurry,
       });
       await until(AbortSignal.any([io.signal, local.scope.signal]));
     });

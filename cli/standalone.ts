@@ -74,6 +74,7 @@ Examples:
         ...options.concurrency !== undefined && { concurrency: options.concurrency },
         kube,
         log,
+        hurry: io.hurry,
         settled: (operator) => readiness.settled(operator),
       });
       const stop = AbortSignal.any([io.signal, local.scope.signal, api.ended]);

@@ -111,7 +111,7 @@ export class DataPlane implements AsyncDisposable {
     await this.stop();
   }
 
-  /** Writes the files of Envoys that are new, then starts them and ends those that are not wanted any more. */
+  /** Makes the certificates of Envoys that are new, then starts them and ends those that are not wanted any more. */
   async #prepare(): Promise<void> {
     const { onProxies } = this.#options;
     this.#busy = true;
@@ -126,7 +126,7 @@ export class DataPlane implements AsyncDisposable {
       for (const gateway of gateways) {
         if (this.#desired.has(gateway)) continue;
         try {
-          this.#desired.set(gateway, await this.#write(gateway));
+          this.#desired.set(gateway, await this.#describe(gateway));
           onProxies(gateway, [{ id: proxyOf(gateway) }]);
         } catch (error) {
           this.#options.log.error("Cannot prepare the Envoy of a Gateway", { gateway, error });
@@ -138,13 +138,12 @@ export class DataPlane implements AsyncDisposable {
     this.#busy = false;
   }
 
-  async #write(gateway: GatewayKey): Promise<DesiredEnvoy> {
+  async #describe(gateway: GatewayKey): Promise<DesiredEnvoy> {
     const { directory, authority, identityOf, envoy, clock } = this.#options;
     const { path, adminSocket } = gatewayDirectory(`${directory}/envoy`, gateway);
-    const certificates = `${path}/certificates`;
-    await Deno.mkdir(certificates, { recursive: true, mode: 0o700 });
     const proxy = proxyOf(gateway), now = clock.now();
-    const { bootstrap, files } = envoy({ gateway, proxy, adminSocket, directory: path, certificates });
+    const input = { gateway, proxy, adminSocket, directory: path, certificates: `${path}/certificates` };
+    const { bootstrap, files } = envoy(input);
     const leaf = await issue(authority, {
       commonName: proxy,
       uris: [identityOf(gateway)],
@@ -152,14 +151,12 @@ export class DataPlane implements AsyncDisposable {
       notBefore: new Date(now.getTime() - 60_000),
       notAfter: new Date(now.getTime() + lifetime),
     });
-    const mode = { mode: 0o600 };
-    await Promise.all([
-      Deno.writeTextFile(`${certificates}/tls.crt`, leaf.certificate, mode),
-      Deno.writeTextFile(`${certificates}/tls.key`, leaf.key, mode),
-      Deno.writeTextFile(`${certificates}/ca.crt`, authority.certificate, mode),
-      ...Object.entries(files).map(([name, text]) => Deno.writeTextFile(`${path}/${name}`, text, mode)),
-    ]);
-    return { bootstrap };
+    const certificates = {
+      "certificates/tls.crt": leaf.certificate,
+      "certificates/tls.key": leaf.key,
+      "certificates/ca.crt": authority.certificate,
+    };
+    return { bootstrap, files: { ...files, ...certificates } };
   }
 }
 
