@@ -248,16 +248,25 @@ Deno.test("a server that does not answer is given up, and its connection with it
   const clock = new FakeClock();
   const arrived = Promise.withResolvers<void>();
   const release = Promise.withResolvers<Response>();
-  await using server = serve(() => {
+  const clients: unknown[] = [];
+  const spy: typeof fetch = (input, init) => {
+    clients.push((init as { client?: unknown }).client);
+    return fetch(input, init);
+  };
+  await using server = serve((_, nth) => {
     arrived.resolve();
-    return release.promise;
-  }, { clock });
+    return nth === 1 ? release.promise : Response.json({});
+  }, { clock, fetch: spy });
   const asked = server.kube.get(widgets, { namespace: "a", name: "b" });
   const rejected = assertRejects(() => asked, ConnectionError, "no answer within 60 s");
   await arrived.promise;
   await clock.advance(60_000);
   await rejected;
   assertEquals(server.requests.length, 1, "what took a minute is not asked again");
+  await server.kube.get(widgets, { namespace: "a", name: "b" });
+  await server.kube.get(widgets, { namespace: "a", name: "b" });
+  assertEquals(clients.map((client) => client === clients[0]), [true, false, false]);
+  assertEquals(clients[1] === clients[2], true);
   release.resolve(new Response());
 });
 
@@ -299,6 +308,21 @@ Deno.test("an answer that is too large is not read to its end", async () => {
     ConnectionError,
     "larger than 1000000 bytes",
   );
+});
+
+Deno.test("a list whose snapshot expires half way begins again, at last in one piece", async () => {
+  const asked: string[] = [];
+  await using server = serve((request) => {
+    const { search, searchParams: query } = new URL(request.url);
+    asked.push(search);
+    if (query.has("continue")) return status(410, "Expired", "too old");
+    return Response.json(query.has("limit") ? page(1, [widget("a", 1)], "token") : page(2, [widget("b", 2)]));
+  });
+  const listing = await list(server.kube, widgets, { pageSize: 1 });
+  assertEquals([listing.resourceVersion, listing.objects], ["2", [widget("b", 2)]]);
+  assertEquals(asked, [...Array(4).fill(["?limit=1", "?limit=1&continue=token"]).flat(), ""]);
+  await using gone = serve(() => status(410, "Expired", "too old"));
+  await assertRejects(() => list(gone.kube, widgets), KubeError, "410");
 });
 
 Deno.test("a page that is too large is asked for in smaller ones", async () => {
@@ -387,6 +411,36 @@ Deno.test("streams: bytes, values, errors, cancellation", async () => {
   await reader.read();
   await reader.cancel();
   await gone.promise;
+});
+
+Deno.test("a stream is not asked for again: whoever reads it resumes it", async () => {
+  await using server = serve(() => status(503, "", "later"));
+  const options = { method: "GET", path: "/", expectStream: true } as const;
+  await assertRejects(() => server.kube.performRequest(options), KubeError, "503");
+  assertEquals(server.requests.length, 1);
+});
+
+Deno.test("nothing stays behind on a signal that lives long", async () => {
+  await using server = serve((_, nth) => nth === 2 ? status(404, "", "no") : new Response('{"a":1}\n'));
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+    listeners++;
+    addEventListener.apply(signal, args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+    listeners--;
+    removeEventListener.apply(signal, args);
+  };
+  await server.kube.get(widgets, { namespace: "a", name: "b" }, signal);
+  await assertRejects(() => server.kube.get(widgets, { namespace: "a", name: "b" }, signal), KubeError);
+  const options = { method: "GET", path: "/", expectStream: true, abortSignal: signal } as const;
+  await Array.fromAsync(await server.kube.performRequest({ ...options, expectJson: true }));
+  const stream = await server.kube.performRequest(options);
+  assertEquals(listeners, 1, "an open stream listens");
+  await stream.cancel();
+  assertEquals(listeners, 0);
 });
 
 Deno.test("abort ends a stream with its reason", async () => {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { systemClock } from "../../controllers/runtime/clock.ts";
+import { systemClock as clock } from "../../controllers/runtime/clock.ts";
 import { createAuthority, issue, type KeyPair } from "../../controllers/runtime/pki.ts";
 import { createKube } from "../../kube/client.ts";
 import { type Cluster, openCluster } from "../../kube/cluster.ts";
@@ -83,20 +83,26 @@ Deno.test("150 watches leave every other request its way, and share few connecti
   await using server = await serve(authority, leaf);
   const tls: Tls = { caCerts: [authority.certificate], cert: client.certificate, key: client.key };
   using kube = createKube(clusterAt(server.url, tls), {
-    clock: systemClock,
+    clock,
     version: "1",
     component: "test",
     // A request that has to wait for a stream fails here instead of hanging.
     timeout: 10_000,
   });
   const stop = new AbortController();
+  using _end = { [Symbol.dispose]: () => stop.abort() };
   const live = Array.from({ length: 150 }, () => Promise.withResolvers<void>());
   const watches = live.map(async ({ resolve }) => {
-    for await (const event of watch(kube, widgets, { clock: systemClock, signal: stop.signal })) {
+    for await (const event of watch(kube, widgets, { clock, signal: stop.signal })) {
       if (event.type === "set") resolve();
     }
   });
+  using late = clock.timer(
+    20_000,
+    () => live.forEach(({ reject }) => reject(new Error("a watch has starved"))),
+  );
   await Promise.all(live.map(({ promise }) => promise));
+  late[Symbol.dispose]();
 
   const reads = Array.from({ length: 100 }, () => kube.get(widgets, { namespace: "default", name: "a" }));
   for (const object of await Promise.all(reads)) assertEquals(object, widget("a", 1));
@@ -119,7 +125,7 @@ Deno.test("without a client certificate the server refuses", async () => {
   });
   await using server = await serve(authority, leaf);
   using kube = createKube(clusterAt(server.url, { caCerts: [authority.certificate] }), {
-    clock: systemClock,
+    clock,
     version: "1",
     component: "test",
   });

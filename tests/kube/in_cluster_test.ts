@@ -26,6 +26,8 @@ Deno.test("the token is read again every minute and after a rejection, the autho
   const first = await cluster.credentials();
   assertEquals(first, { tls: { caCerts: ["CA"] }, authorization: "Bearer one" });
 
+  await clock.advance(60_000);
+  assertStrictEquals(await cluster.credentials(), first, "read again, and the same");
   files.set(`${directory}/token`, "two");
   await clock.advance(60_000);
   const second = await cluster.credentials();
@@ -34,6 +36,8 @@ Deno.test("the token is read again every minute and after a rejection, the autho
 
   files.set(`${directory}/token`, "three");
   files.set(`${directory}/ca.crt`, "CA2");
+  cluster.reject(first);
+  assertStrictEquals(await cluster.credentials(), second, "old news");
   cluster.reject(second);
   assertEquals(await cluster.credentials(), { tls: { caCerts: ["CA2"] }, authorization: "Bearer three" });
 });

@@ -7,7 +7,7 @@ import { ConfigError } from "../../kube/errors.ts";
 import { openKubeconfig } from "../../kube/kubeconfig.ts";
 import { defaultKubeconfigs, readKubeconfigs } from "../../kube/kubeconfig_files.ts";
 import { type Command, type Output, type Surroundings, systemSurroundings } from "../../kube/surroundings.ts";
-import { FakeClock } from "../support/fake_clock.ts";
+import { FakeClock, settle } from "../support/fake_clock.ts";
 import { widget, widgets } from "./scripted_client.ts";
 
 /** A machine of files and programs. */
@@ -191,14 +191,12 @@ Deno.test("a plugin is run once and again when its token expires or is rejected"
   });
   const clock = new FakeClock("2026-01-01T00:00:00Z");
   let count = 0;
-  machine.run = (command) => {
+  machine.run = async (command) => {
     machine.commands.push(command);
     const expires = new Date(clock.now().getTime() + 600_000).toISOString();
-    return Promise.resolve({
-      code: 0,
-      stdout: credential({ token: `t${++count}`, expirationTimestamp: expires }),
-      stderr: "",
-    });
+    const stdout = credential({ token: `t${++count}`, expirationTimestamp: expires });
+    await settle();
+    return { code: 0, stdout, stderr: "" };
   };
   const cluster = await open(machine, { clock });
   assertEquals(machine.commands.length, 0, "not before it is needed");
