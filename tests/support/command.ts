@@ -99,7 +99,11 @@ export class Running implements AsyncDisposable {
 
   /** Sends a signal and resolves with the exit status. */
   async stop(signal: Deno.Signal = "SIGINT"): Promise<number> {
-    if (!this.#ended) this.#child.kill(signal);
+    // As one Ctrl-C arrives: from the terminal, from npx and from deno task.
+    for (let i = 0; i < 3 && !this.#ended; i++) {
+      this.#child.kill(signal);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
     const { code } = await this.#child.status;
     await this.#reading;
     return code;
