@@ -83,9 +83,7 @@ export function bootstrap(options: BootstrapOptions): Bootstrap {
       ],
     },
     overload_manager: overloadManager(options),
-    stats_config: {
-      stats_matcher: { exclusion_list: { patterns: unusedStats.map((suffix) => ({ suffix })) } },
-    },
+    stats_config: { stats_matcher: { inclusion_list: { patterns: keptStats } } },
     deferred_stat_options: { enable_deferred_creation_stats: true },
   };
 }
@@ -239,27 +237,28 @@ function overloadManager({ maxConnections = 50_000, maxHeap }: BootstrapOptions)
   };
 }
 
-/** Statistics that cost memory for each cluster and that nobody looks at. */
-const unusedStats = [
-  "upstream_flow_control_backed_up_total",
-  "upstream_flow_control_drained_total",
-  "upstream_flow_control_paused_reading_total",
-  "upstream_flow_control_resumed_reading_total",
-  "upstream_internal_redirect_failed_total",
-  "upstream_internal_redirect_succeeded_total",
-  "lb_recalculate_zone_structures",
-  "lb_subsets_created",
-  "lb_subsets_removed",
-  "lb_subsets_selected",
-  "lb_subsets_fallback",
-  "lb_subsets_fallback_panic",
-  "lb_local_cluster_not_ok",
-  "lb_zone_cluster_too_small",
-  "lb_zone_no_capacity_left",
-  "lb_zone_number_differs",
-  "lb_zone_routing_all_directly",
-  "lb_zone_routing_cross_zone",
-  "lb_zone_routing_sampled",
-  "original_dst_host_invalid",
-  "retry_or_shadow_abandoned",
-] as const;
+/** Statistics of a cluster that somebody looks at. Envoy has a hundred of each, most of them always zero. */
+const clusterStats = [
+  "upstream_rq_(total|[1-5]xx|time|active|retry|retry_success|timeout|pending_overflow|rx_reset|tx_reset)",
+  "upstream_cx_(total|active|connect_fail|connect_timeout|rx_bytes_total|tx_bytes_total)",
+  "membership_(total|healthy)",
+];
+
+const keptStats = [
+  ...[
+    "cluster_manager.",
+    "control_plane.",
+    "filesystem.",
+    "http.",
+    "listener.",
+    "listener_manager.",
+    "main_thread.",
+    "overload.",
+    "sds.",
+    "server.",
+    "tcp.",
+    "udp.",
+    "workers.",
+  ].map((prefix) => ({ prefix })),
+  { safe_regex: { regex: `cluster\\..+\\.(${clusterStats.join("|")})` } },
+];

@@ -11,39 +11,46 @@ const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 /** Limits that stop a runaway, not traffic: Envoy's own 1024 would answer 503 on a busy day. */
 const unlimited = 4_294_967_295;
 
+// What is the same for all clusters is one object each, so that it is encoded once.
+
+const edsConfig: envoy.EdsClusterConfig = { eds_config: { ads: {}, resource_api_version: "V3" } };
+
+const circuitBreakers: envoy.CircuitBreakers = {
+  thresholds: [{
+    max_connections: unlimited,
+    max_pending_requests: unlimited,
+    max_requests: unlimited,
+    max_retries: 1024,
+  }],
+};
+
 const protocols = {
-  http1: { http_protocol_options: {} },
-  h2c: {
+  http1: speaking({ http_protocol_options: {} }),
+  h2c: speaking({
     http2_protocol_options: {
       initial_stream_window_size: 65_536,
       initial_connection_window_size: 1_048_576,
     },
-  },
-} as const satisfies { readonly [P in Cluster["protocol"]]: envoy.ExplicitHttpConfig };
+  }),
+} as const satisfies { readonly [P in Cluster["protocol"]]: Options };
+
+type Options = NonNullable<envoy.Cluster["typed_extension_protocol_options"]>[string];
+
+function speaking(explicit_http_config: envoy.ExplicitHttpConfig): Options {
+  return { "@type": `type.googleapis.com/${httpOptions}`, explicit_http_config };
+}
 
 /** A cluster whose endpoints come by EDS under the same name. */
 export function buildCluster(cluster: Cluster): envoy.Cluster {
   return {
     name: cluster.name,
     type: "EDS",
-    eds_cluster_config: { eds_config: { ads: {}, resource_api_version: "V3" } },
+    eds_cluster_config: edsConfig,
     connect_timeout: "5s",
     per_connection_buffer_limit_bytes: 32_768,
     lb_policy: "LEAST_REQUEST",
-    circuit_breakers: {
-      thresholds: [{
-        max_connections: unlimited,
-        max_pending_requests: unlimited,
-        max_requests: unlimited,
-        max_retries: 1024,
-      }],
-    },
-    typed_extension_protocol_options: {
-      [httpOptions]: {
-        "@type": `type.googleapis.com/${httpOptions}`,
-        explicit_http_config: protocols[cluster.protocol],
-      },
-    },
+    circuit_breakers: circuitBreakers,
+    typed_extension_protocol_options: { [httpOptions]: protocols[cluster.protocol] },
     ignore_health_on_host_removal: true,
   };
 }

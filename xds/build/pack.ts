@@ -26,14 +26,22 @@ export function packResource(
 ): readonly Uint8Array[] {
   const url = urls[type];
   const bodySize = sizeOf(body);
-  const bodyHead = new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(bodySize).finish();
-  const head = new BinaryWriter()
+  const writer = new BinaryWriter()
     .tag(3, WireType.LengthDelimited).string(name)
     .tag(1, WireType.LengthDelimited).string(version)
-    .tag(2, WireType.LengthDelimited).uint32(url.length + bodyHead.length + bodySize)
-    .raw(url).raw(bodyHead)
-    .finish();
-  return chunk([head, ...body], head.length + bodySize);
+    .tag(2, WireType.LengthDelimited).uint32(url.length + 1 + varintSize(bodySize) + bodySize)
+    .raw(url)
+    .tag(2, WireType.LengthDelimited).uint32(bodySize);
+  if (bodySize > pieceSize) return chunk([writer.finish(), ...body]);
+  for (const piece of body) writer.raw(piece);
+  return [writer.finish()];
+}
+
+/** How many bytes a number takes as a varint. */
+function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = value; rest > 127; rest /= 128) size++;
+  return size;
 }
 
 /** How many bytes some pieces have. */
@@ -48,8 +56,8 @@ function field(number: number, text: string): Uint8Array {
 }
 
 /** The same bytes in pieces of {@linkcode pieceSize}. */
-function chunk(pieces: readonly Uint8Array[], size: number): readonly Uint8Array[] {
-  const all = new Uint8Array(size);
+function chunk(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  const size = sizeOf(pieces), all = new Uint8Array(size);
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);

@@ -79,11 +79,7 @@ export function message<const N extends string, F extends Fields>(
         return;
       }
       let bytes = memo.get(value);
-      if (!bytes) {
-        const writer = new BinaryWriter();
-        writeFields(writer, value);
-        memo.set(value, bytes = writer.finish());
-      }
+      if (!bytes) memo.set(value, bytes = written((writer) => writeFields(writer, value)));
       to.bytes(bytes);
     },
     read(from) {
@@ -169,11 +165,21 @@ function readEntry(from: BinaryReader, type: Type<unknown>): [key: string, value
   return [key, value];
 }
 
+/** Writers that are not in use: each holds on to a buffer, which is the larger part of the cost of a new one. */
+const spare: BinaryWriter[] = [];
+
+/** What `write` writes. */
+function written(write: (to: BinaryWriter) => void): Uint8Array {
+  const writer = spare.pop() ?? new BinaryWriter();
+  write(writer); // Should it throw, the writer is left in no good state and is lost.
+  const bytes = writer.finish();
+  spare.push(writer);
+  return bytes;
+}
+
 /** The bytes of a message. Throws {@linkcode SchemaError} for a value that does not fit. */
 export function encode<T>(type: Type<T>, value: T): Uint8Array {
-  const framed = new BinaryWriter();
-  type.write(framed, value);
-  const bytes = framed.finish();
+  const bytes = written((to) => type.write(to, value));
   const length = new BinaryReader(bytes).uint32();
   return bytes.subarray(bytes.length - length);
 }

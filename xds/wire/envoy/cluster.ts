@@ -77,7 +77,7 @@ export type ClusterLoadAssignment = Infer<typeof ClusterLoadAssignment>;
 export const EdsClusterConfig = message("envoy.config.cluster.v3.Cluster.EdsClusterConfig", {
   eds_config: field(1, ConfigSource),
   service_name: field(2, string),
-});
+}, { memo: true });
 export type EdsClusterConfig = Infer<typeof EdsClusterConfig>;
 
 export const RoutingPriority = enumeration("envoy.config.core.v3.RoutingPriority", { DEFAULT: 0, HIGH: 1 });
@@ -95,7 +95,7 @@ export type Thresholds = Infer<typeof Thresholds>;
 export const CircuitBreakers = message("envoy.config.cluster.v3.CircuitBreakers", {
   thresholds: repeated(1, Thresholds),
   per_host_thresholds: repeated(2, Thresholds),
-});
+}, { memo: true });
 export type CircuitBreakers = Infer<typeof CircuitBreakers>;
 
 export const LocalityWeightedLbConfig = message(
@@ -136,7 +136,7 @@ export const UpstreamHttpOptions = message("envoy.extensions.upstreams.http.v3.H
   upstream_http_protocol_options: field(2, UpstreamHttpProtocolOptions),
   explicit_http_config: field(3, ExplicitHttpConfig),
   use_downstream_protocol_config: field(4, UseDownstreamHttpConfig),
-}, { oneofs: [["explicit_http_config", "use_downstream_protocol_config"]] });
+}, { oneofs: [["explicit_http_config", "use_downstream_protocol_config"]], memo: true });
 export type UpstreamHttpOptions = Infer<typeof UpstreamHttpOptions>;
 
 export const DiscoveryType = enumeration("envoy.config.cluster.v3.Cluster.DiscoveryType", {
