@@ -126,10 +126,9 @@ export function openapi<T extends ApiObject>(
         description: `Group and version: ${apiVersion(kind as Kind, version.name)}.`,
       },
       kind: { type: "string", description: `Kind of the object: ${kind.kind}.`, ...without(kind_!, "enum") },
-      metadata: {
-        ...(options.forCrd ? { type: "object" } : metadata),
-        description: "Name, labels and what else all objects have.",
-      },
+      metadata: options.forCrd
+        ? { type: "object" }
+        : { ...metadata, description: "Name, labels and what else all objects have." },
       ...rest,
     },
     required: whole.required!.filter((field) => !["apiVersion", "kind", "metadata"].includes(field)),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Surface } from "../../crds/mod.ts";
+import { type ApiObject, apiVersion, type Kind, type Surface } from "../../crds/mod.ts";
 
 type Json = { readonly [field: string]: unknown };
 
@@ -687,7 +687,7 @@ export const ruleCases: readonly RuleCase[] = [
 ];
 
 /** What a spec needs besides what a case is about. */
-export const frames: { readonly [kind: string]: Json } = {
+const frames: { readonly [kind: string]: Json } = {
   GatewayClass: { controllerName: "example.com/controller" },
   Gateway: { gatewayClassName: "c", listeners: [http] },
   ListenerSet: { parentRef: { name: "g" }, listeners: [http] },
@@ -701,3 +701,15 @@ export const frames: { readonly [kind: string]: Json } = {
     validation: { hostname: "a", wellKnownCACertificates: "System" },
   },
 };
+
+/** The whole object of a case. */
+export function objectOf(kind: Kind, parts: Json, version: string): ApiObject {
+  const { status, spec = parts } = parts;
+  return {
+    apiVersion: apiVersion(kind, version),
+    kind: kind.kind,
+    metadata: { name: "x" },
+    spec: { ...frames[kind.kind], ...spec as object },
+    ...(status === undefined ? {} : { status }),
+  } as ApiObject;
+}

@@ -1,33 +1,14 @@
 import { assertEquals } from "@std/assert";
-import {
-  type ApiObject,
-  apiVersion,
-  gatewayKinds,
-  type Kind,
-  newest,
-  releases,
-  type Surface,
-} from "../../crds/mod.ts";
+import { gatewayKinds, type Kind, newest, releases, type Surface } from "../../crds/mod.ts";
 import { openapi } from "../../crds/openapi.ts";
 import { validate } from "../../crds/validate.ts";
-import { frames, type RuleCase, ruleCases } from "./rules.ts";
+import { objectOf, type RuleCase, ruleCases } from "./rules.ts";
 import { flatten } from "./upstream.ts";
 
 /** Rules that no object can break: what they forbid is forbidden by the shape already. */
 const unreachable = new Set(["HTTPRoute type must be one of ['Exact', 'PathPrefix', 'RegularExpression']"]);
 
 const kindNamed = (name: string): Kind => gatewayKinds.find((kind) => kind.kind === name)!;
-
-function objectOf(kind: Kind, parts: { readonly [field: string]: unknown }, version: string): ApiObject {
-  const { status, spec = parts } = parts;
-  return {
-    apiVersion: apiVersion(kind, version),
-    kind: kind.kind,
-    metadata: { name: "x" },
-    spec: { ...frames[kind.kind], ...spec as object },
-    ...(status === undefined ? {} : { status }),
-  } as ApiObject;
-}
 
 function reported(one: RuleCase, kind: Kind, parts: { readonly [field: string]: unknown }): string[] {
   const version = one.version ?? kind.versions[0].name;
