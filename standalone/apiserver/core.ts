@@ -8,7 +8,8 @@ import type { Channel } from "../../crds/kind.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
 import { Scope } from "../../controllers/runtime/scope.ts";
-import { createApp, type Env } from "./app.ts";
+import { createApp } from "./app.ts";
+import type { Env } from "./env.ts";
 import type { Database } from "./database.ts";
 import { expireEvents } from "./expiry.ts";
 import { type Fault, Faults } from "./faults.ts";
@@ -28,6 +29,8 @@ export interface CoreOptions {
   readonly log: Log;
   /** Faults that are on from the start. */
   readonly faults?: readonly Fault[];
+  /** Whether faults can be switched over HTTP, at `/debug/faults`; the default is no. */
+  readonly debug?: boolean;
   readonly history?: StoreOptions;
   /** Stops the server, too. */
   readonly signal?: AbortSignal;
@@ -54,7 +57,7 @@ export async function startCore(database: Database, options: CoreOptions): Promi
 
   const faults = new Faults(options.faults);
   const scope = stack.use(new Scope(options.signal));
-  const app = createApp({ ...api, faults, signal: scope.signal });
+  const app = createApp({ ...api, faults, debug: options.debug ?? false, signal: scope.signal });
   scope.spawn("garbage collector", (signal) => collectGarbage(api, signal));
   scope.spawn("namespaces", (signal) => emptyNamespaces(api, signal));
   scope.spawn("expiry of events", (signal) => expireEvents(api, signal));

@@ -8,7 +8,7 @@ import type { ApiObject, Version } from "../../crds/kind.ts";
 import { equal } from "../../controllers/runtime/equal.ts";
 import { timestamp } from "./deletion.ts";
 import type { Resource, Resources } from "./resources.ts";
-import type { Writing } from "./write.ts";
+import type { Writing } from "./target.ts";
 
 const id = "customresourcedefinitions.apiextensions.k8s.io";
 

@@ -49,7 +49,7 @@ export function remove(
   resource: Resource,
   row: Row,
   options: Deletion,
-): { readonly gone: boolean; readonly object: ApiObject } {
+): { readonly gone: boolean; readonly row: Row } {
   const { metadata } = row.object;
   const { uid, resourceVersion } = options.preconditions ?? {};
   if (uid !== undefined && uid !== metadata.uid) {
@@ -84,12 +84,10 @@ export function remove(
       ? { status: { ...(row.object as Unstructured)["status"] as object, phase: "Terminating" } }
       : {}),
   } as ApiObject;
-  if (finalizersOf(marked).length === 0) {
-    return { gone: true, object: tx.delete(row.resource, row.key)!.object };
-  }
+  if (finalizersOf(marked).length === 0) return { gone: true, row: tx.delete(row.resource, row.key)! };
   const unchanged = metadata.deletionTimestamp !== undefined &&
     JSON.stringify(finalizers) === JSON.stringify(metadata.finalizers ?? []);
-  return { gone: false, object: unchanged ? row.object : tx.put(row.resource, marked).object };
+  return { gone: false, row: unchanged ? row : tx.put(row.resource, marked) };
 }
 
 /** Replaces an object; one that is marked and has no finalizer left goes. */

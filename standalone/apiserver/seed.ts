@@ -4,9 +4,9 @@
  * @module
  */
 import type { ApiObject } from "../../crds/kind.ts";
+import { create } from "./create.ts";
 import { defineKinds } from "./definitions.ts";
-import type { Writing } from "./write.ts";
-import { create } from "./write.ts";
+import type { Writing } from "./target.ts";
 
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 

@@ -7,18 +7,11 @@
  * @module
  */
 import { setImmediate } from "node:timers";
-import type { ApiObject } from "../../crds/kind.ts";
-import { keyOf } from "../../crds/kind.ts";
+import { type ApiObject, keyOf } from "../../crds/kind.ts";
 import type { Change, ChangeType, Database } from "./database.ts";
+import { at, made, parse, type Row, Rows } from "./rows.ts";
 
-/** An object at one revision, in its storage version. */
-export interface Row {
-  readonly resource: string;
-  readonly key: string;
-  readonly revision: number;
-  readonly object: ApiObject;
-  readonly json: string;
-}
+export type { Row } from "./rows.ts";
 
 /** One change. `row` is the state after it; of a deleted object the last one, at the revision of the deletion. */
 export interface StoreEvent {
@@ -57,30 +50,6 @@ export interface Transaction {
   put(resource: string, object: ApiObject): Row;
   /** Does nothing if there is no such object. */
   delete(resource: string, key: string): Row | undefined;
-}
-
-/** Rows of one resource in order of their keys. */
-class Rows {
-  readonly keys: string[] = [];
-  readonly byKey = new Map<string, Row>();
-
-  set(row: Row): void {
-    if (!this.byKey.has(row.key)) this.keys.splice(lowerBound(this.keys, row.key), 0, row.key);
-    this.byKey.set(row.key, row);
-  }
-  delete(key: string): void {
-    if (this.byKey.delete(key)) this.keys.splice(lowerBound(this.keys, key), 1);
-  }
-}
-
-function lowerBound(keys: readonly string[], key: string): number {
-  let low = 0, high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (keys[middle]! < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 export class Store implements Disposable {
@@ -139,16 +108,12 @@ export class Store implements Disposable {
   }
 
   get(resource: string, key: string): Row | undefined {
-    return this.#resources.get(resource)?.byKey.get(key);
+    return this.#resources.get(resource)?.get(key);
   }
 
   /** In order of their keys; of one namespace if it is given. */
   rows(resource: string, namespace?: string): Row[] {
-    const rows = this.#resources.get(resource);
-    if (!rows) return [];
-    const from = namespace === undefined ? 0 : lowerBound(rows.keys, `${namespace}/`);
-    const to = namespace === undefined ? rows.keys.length : lowerBound(rows.keys, `${namespace}0`); // "0" follows "/"
-    return rows.keys.slice(from, to).map((key) => rows.byKey.get(key)!);
+    return this.#resources.get(resource)?.all(namespace) ?? [];
   }
 
   /**
@@ -346,18 +311,4 @@ export class Store implements Disposable {
     if (!rows) this.#resources.set(resource, rows = new Rows());
     return rows;
   }
-}
-
-function parse(resource: string, key: string, json: string): Row {
-  const object = JSON.parse(json) as ApiObject;
-  return { resource, key, revision: Number(object.metadata.resourceVersion), object, json };
-}
-
-function made(resource: string, key: string, revision: number, object: ApiObject): Row {
-  const versioned = { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
-  return { resource, key, revision, object: versioned, json: JSON.stringify(versioned) };
-}
-
-function at(row: Row, revision: number): Row {
-  return made(row.resource, row.key, revision, row.object);
 }

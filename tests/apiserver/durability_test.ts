@@ -89,7 +89,7 @@ Deno.test("revisions, history and watches go on after a restart", async () => {
       row.key,
       row.object.metadata.labels!["value"],
       row.object.metadata.resourceVersion,
-      previous?.object.metadata.labels!["value"],
+      previous?.object.metadata.labels?.["value"],
     ]);
     assertEquals(events, [
       ["ADDED", "a", "1", "1", undefined],

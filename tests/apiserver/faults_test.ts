@@ -133,3 +133,18 @@ Deno.test("faults strike at the rate that was asked for, on the resource that wa
   assertEquals(faults.conflicts("configmaps"), false);
   assert(next === 4, "no number is spent on other resources");
 });
+
+Deno.test("faults can be switched over HTTP, if that was asked for", async () => {
+  await using api = await testApi({ debug: true });
+  const refused = await api.call("POST", "/debug/faults", [{ kind: "explode" }]);
+  assertEquals([refused.status, refused.body.reason], [400, "BadRequest"]);
+  assertEquals((await api.call("POST", "/debug/faults", [{ kind: "throttle", seconds: 2 }])).status, 204);
+  assertEquals((await api.call("GET", maps)).status, 429);
+  assertEquals((await api.call("DELETE", "/debug/faults")).status, 204);
+  assertEquals((await api.call("GET", maps)).status, 200);
+  assertEquals((await api.call("GET", "/debug/faults")).body, { throttle: 1 });
+  const guest = await api.app.request("/debug/faults", {}, { identity: { user: "guest", groups: [] } });
+  assertEquals(guest.status, 403);
+  await using closed = await testApi();
+  assertEquals((await closed.call("GET", "/debug/faults")).status, 404);
+});

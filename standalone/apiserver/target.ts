@@ -1,0 +1,94 @@
+/**
+ * What a request to write is about, and the object that it brings.
+ *
+ * @module
+ */
+import { type ApiObject, apiVersion, type Version } from "../../crds/kind.ts";
+import type { Clock } from "../../controllers/runtime/clock.ts";
+import { readMetadata } from "./metadata.ts";
+import type { Resource, Resources } from "./resources.ts";
+import { badRequest, type Subject } from "./status.ts";
+import type { Store } from "./store.ts";
+
+/** What writing needs of the server. */
+export interface Writing {
+  readonly store: Store;
+  readonly resources: Resources;
+  readonly clock: Clock;
+}
+
+/** What a request is about. */
+export interface Target {
+  readonly resource: Resource;
+  readonly version: Version;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: "status" | "finalize" | undefined;
+}
+
+export interface Written {
+  readonly code: 200 | 201;
+  /** In the storage version. */
+  readonly object: ApiObject;
+  readonly warnings: readonly string[];
+}
+
+export function subjectOf(resource: Resource): Subject {
+  return { group: resource.group, plural: resource.plural, kind: resource.kind.kind };
+}
+
+export function keyOfTarget({ namespace, name }: Target): string {
+  return namespace === undefined ? name! : `${namespace}/${name}`;
+}
+
+/** Gives a body its type, and compares it with the request. */
+export function readObject(
+  target: Target,
+  body: unknown,
+): { readonly object: ApiObject; readonly unknownFields: readonly string[] } {
+  const { resource, version } = target;
+  const { kind } = resource.kind;
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${kind})`);
+  }
+  const given = body as Record<string, unknown>;
+  const expected = apiVersion(resource.kind, version.name);
+  if (!given["kind"]) {
+    throw badRequest(`Object 'Kind' is missing in the object provided; expected ${expected}, ${kind}`);
+  }
+  if (given["kind"] !== kind || given["apiVersion"] === undefined) {
+    const [group, v] = String(given["apiVersion"] ?? "").includes("/")
+      ? String(given["apiVersion"]).split("/")
+      : ["", String(given["apiVersion"] ?? "")];
+    throw badRequest(
+      `${given["kind"]} in version ${JSON.stringify(v)} cannot be handled as a ${kind}: no kind "${
+        given["kind"]
+      }" is ` +
+        `registered for version "${group ? `${group}/` : ""}${v}"`,
+    );
+  }
+  if (given["apiVersion"] !== expected) {
+    throw badRequest(
+      `the API version in the data (${
+        given["apiVersion"]
+      }) does not match the expected API version (${expected})`,
+    );
+  }
+  try {
+    const { metadata, unknownFields } = readMetadata(given["metadata"]);
+    if (target.namespace !== undefined && metadata.namespace && metadata.namespace !== target.namespace) {
+      throw badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request",
+      );
+    }
+    if (target.namespace === undefined && metadata.namespace) {
+      throw badRequest(`namespace is not allowed on this type: ${kind} is cluster-scoped`);
+    }
+    return { object: { ...given, metadata } as unknown as ApiObject, unknownFields };
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(version.name)} cannot be handled as a ${kind}: ${error.message}`,
+    );
+  }
+}
