@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Clock } from "../../controllers/runtime/clock.ts";
 import type { KeyPair } from "../../controllers/runtime/pki.ts";
 import type { Identity } from "./access.ts";
 
@@ -16,9 +17,13 @@ export interface HttpsOptions {
   readonly certificate: KeyPair;
   /** Whose client certificates count; PEM. */
   readonly clientAuthority: string;
+  readonly clock: Clock;
   readonly handle: (request: Request, identity: Identity | undefined) => Response | Promise<Response>;
   readonly onError: (error: unknown) => void;
 }
+
+/** How long requests that are under way may take to end once the server stops, in milliseconds. */
+const patience = 2000;
 
 export interface HttpsServer extends AsyncDisposable {
   readonly port: number;
@@ -54,12 +59,18 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      await Promise.race([Promise.all(running), new Promise((resolve) => setTimeout(resolve, 0))]);
+      await atMost(options.clock, patience, Promise.all(running));
       server.closeAllConnections();
       await Promise.all(running);
       await closed;
     },
   };
+}
+
+async function atMost(clock: Clock, ms: number, done: Promise<unknown>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  using _timer = clock.timer(ms, () => late.resolve());
+  await Promise.race([done, late.promise]);
 }
 
 /** Who the client is by its certificate, if that is one of ours. */

@@ -49,6 +49,7 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     host,
     port: options.port ?? 0,
     certificate: pki.server,
+    clock,
     clientAuthority: pki.authority.certificate,
     handle: (request, identity) => core.app.fetch(request, identity ? { identity } : {}),
     onError: (error) => log.warn("connection failed", { error }),
