@@ -10,7 +10,7 @@ import { assertEquals } from "@std/assert";
 import { type ApiObject, gatewayKinds, type Kind, newest, releases, type Surface } from "../../crds/mod.ts";
 import { openapi } from "../../crds/openapi.ts";
 import { validate } from "../../crds/validate.ts";
-import { objectOf, ruleCases } from "./rules.ts";
+import { objectOf, ruleCases } from "./rules/mod.ts";
 import { hasGo, moduleFolder } from "./upstream.ts";
 import { variation } from "./variations.ts";
 

@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { gatewayKinds, type Kind, newest, releases, type Surface } from "../../crds/mod.ts";
 import { openapi } from "../../crds/openapi.ts";
 import { validate } from "../../crds/validate.ts";
-import { objectOf, type RuleCase, ruleCases } from "./rules.ts";
+import { objectOf, type RuleCase, ruleCases } from "./rules/mod.ts";
 import { flatten } from "./upstream.ts";
 
 /** Rules that no object can break: what they forbid is forbidden by the shape already. */
