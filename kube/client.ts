@@ -17,7 +17,7 @@ import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
 import { answerFailure, decodeJson, jsonLines, readBody, tellingStream } from "./answers.ts";
 import type { Cluster, Credentials } from "./cluster.ts";
-import { ConnectionError, isStatus, KubeError } from "./errors.ts";
+import { ConnectionError, isStatus, KubeError, SilentError } from "./errors.ts";
 import { HttpClients } from "./http_clients.ts";
 import { pathOf } from "./paths.ts";
 import { type Attempt, retryDelay } from "./retry.ts";
@@ -114,7 +114,10 @@ class Client implements Kube {
     using scope = new DisposableStack();
     const lease = scope.use(this.#clients.use(opts.expectStream ? "watch" : "request", credentials.tls));
     const abort = new AbortController();
-    const stop = () => abort.abort(opts.abortSignal?.reason);
+    const stop = () => {
+      if (opts.abortSignal?.reason instanceof SilentError) lease.retire();
+      abort.abort(opts.abortSignal?.reason);
+    };
     opts.abortSignal?.addEventListener("abort", stop, { once: true });
     scope.defer(() => opts.abortSignal?.removeEventListener("abort", stop));
     using _timer = clock.timer(timeout, () => {

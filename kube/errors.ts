@@ -105,6 +105,11 @@ function innermost(error: unknown): string {
   return at instanceof Error ? at.message : String(at);
 }
 
+/** Why a stream was given up: nothing came for too long. As the reason of an abort it also says not to trust the connection. */
+export class SilentError extends Error {
+  override readonly name = "SilentError";
+}
+
 /** Credentials or a kubeconfig that cannot be used; the message says what to do. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";

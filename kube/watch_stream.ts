@@ -7,7 +7,7 @@ import type { RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import type { ApiObject, Kind } from "../crds/kind.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { mostLineBytes } from "./answers.ts";
-import { KubeError, type Status } from "./errors.ts";
+import { KubeError, SilentError, type Status } from "./errors.ts";
 import { linesOf, LineTooLongError } from "./lines.ts";
 import { queryOf, type Selection } from "./list.ts";
 import { pathOf } from "./paths.ts";
@@ -52,7 +52,7 @@ export async function* watchStream<T extends ApiObject>(
 ): AsyncGenerator<Change<T>> {
   const { clock, silence, timeoutSeconds } = options;
   const cut = new AbortController();
-  const overdue = new Error("silent past its time");
+  const overdue = new SilentError(`The watch of ${kind.plural} is silent past its time`);
   using scope = new DisposableStack();
   const stop = () => cut.abort(options.signal.reason);
   options.signal.addEventListener("abort", stop, { once: true });

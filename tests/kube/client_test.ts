@@ -5,7 +5,7 @@ import type { Log } from "../../controllers/runtime/log.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import { createKube, type KubeOptions } from "../../kube/client.ts";
 import { type Cluster, openCluster } from "../../kube/cluster.ts";
-import { ConnectionError, KubeError } from "../../kube/errors.ts";
+import { ConnectionError, KubeError, SilentError } from "../../kube/errors.ts";
 import { list } from "../../kube/list.ts";
 import type { Kube } from "../../kube/types.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
@@ -460,6 +460,34 @@ Deno.test("abort ends a stream with its reason", async () => {
   const reading = reader.read();
   abort.abort(reason);
   assertEquals(await reading.catch((error) => error), reason);
+});
+
+Deno.test("a stream that was given up as silent takes its connection out of use, but not from others", async () => {
+  const clients: unknown[] = [];
+  const spy: typeof fetch = (input, init) => {
+    clients.push((init as { client?: unknown }).client);
+    return fetch(input, init);
+  };
+  await using server = serve(
+    () => new Response(new ReadableStream({ start: (c) => c.enqueue(new Uint8Array([10])) })),
+    { fetch: spy },
+  );
+  const open = (abortSignal: AbortSignal) =>
+    server.kube.performRequest({ method: "GET", path: "/", expectStream: true, abortSignal });
+  const ends = [1, 2, 3, 4].map(() => new AbortController());
+  const streams: ReadableStream[] = [];
+  for (const [i, { signal }] of ends.entries()) {
+    streams.push(await open(signal));
+    // The second ends as any other does.
+    if (i === 1) ends[1]?.abort(new Error("enough"));
+    if (i === 2) ends[2]?.abort(new SilentError("silent"));
+  }
+  assertEquals(clients.map((client) => client === clients[0]), [true, true, true, false]);
+  const [first] = streams;
+  const reader = first!.getReader();
+  assertEquals((await reader.read()).done, false);
+  await reader.cancel();
+  for (const stream of streams.slice(1)) await stream.cancel().catch(() => {});
 });
 
 Deno.test("the API classes work on it", async () => {
