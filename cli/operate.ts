@@ -6,7 +6,7 @@
 import type { ApiObject, Kind } from "../crds/kind.ts";
 import { kindOf } from "../crds/mod.ts";
 import { type Controller, enqueue, worker } from "../controllers/controller.ts";
-import type { GatewayKey, ResourceId } from "../controllers/ir/mod.ts";
+import type { GatewayKey } from "../controllers/ir/mod.ts";
 import { Loop } from "../controllers/loop.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { watchEventLoop } from "../controllers/runtime/event_loop.ts";
@@ -33,6 +33,7 @@ import { XdsCache } from "../xds/cache.ts";
 import { startXdsServer, type XdsServer } from "../xds/grpc/server.ts";
 import { Ledger } from "../xds/ledger/mod.ts";
 import type { XdsMetrics } from "../xds/metrics.ts";
+import { watchDrift } from "./drift.ts";
 
 export interface OperateOptions {
   readonly kube: Kube;
@@ -95,7 +96,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
   const resources = deriveXds(graph, translation.ir, options.listeners);
   metrics.watchTables(graph);
 
-  const cache = new XdsCache(), xdsMetrics = observeXds(metrics);
+  const cache = new XdsCache(), xdsMetrics = metrics.xds;
   const ledger = new Ledger({
     contributions: translation.ir.contributions,
     resources,
@@ -107,6 +108,14 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     metrics: xdsMetrics,
   });
   scope.signal.addEventListener("abort", () => ledger[Symbol.dispose](), { once: true });
+
+  const drift = watchDrift({
+    metrics,
+    verdicts: world.verdicts,
+    proxies: world.proxies,
+    report: (gateway) => ledger.report(gateway),
+    clock,
+  });
 
   const status = statusController({
     due: translation.due,
@@ -128,6 +137,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
       if (!settlement.changed) return;
       cache.update(resources);
       ledger.settled();
+      drift();
       for (const [controller, queue] of controllers) enqueue(controller, queue);
       options.settled?.(operator);
     },
@@ -144,7 +154,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     scope.spawn(`watch of ${kind.plural}`, async (signal) => {
       const health = (health: WatchHealth) => {
         watches.set(kind.plural, health);
-        metrics.watchUp.set({ kind: name }, health.state === "watching" ? 1 : 0);
+        metrics.watchState(name, health.state);
       };
       const events = watch(kube, kind, { clock, log, health, signal });
       await loop.follow(
@@ -215,19 +225,6 @@ async function startXds(
     metrics,
     signal: scope.signal,
   });
-}
-
-function observeXds(metrics: Metrics): XdsMetrics {
-  const typeOf = (id: ResourceId) => id.slice(0, id.indexOf(":"));
-  return {
-    stream: (change) => metrics.xdsStreams.inc(change),
-    pushed: (type, _resources, _removed, bytes) => {
-      metrics.xdsPushes.inc({ type });
-      metrics.xdsBytes.inc({ type }, bytes);
-    },
-    acked: (id, milliseconds) => metrics.xdsAckTime.observe({ type: typeOf(id) }, milliseconds / 1000),
-    nacked: (id) => metrics.xdsNacks.inc({ type: typeOf(id) }),
-  };
 }
 
 const groups: { readonly [kind: string]: string } = {

@@ -1,0 +1,82 @@
+/**
+ * Measures how far what is programmed is behind what is desired, for each Gateway.
+ *
+ * @module
+ */
+import type { GatewayKey, Proxy, Verdict } from "../controllers/ir/mod.ts";
+import type { Clock } from "../controllers/runtime/clock.ts";
+import type { Key, Table } from "../controllers/runtime/graph.ts";
+import type { Metrics } from "../controllers/runtime/metrics.ts";
+
+export interface DriftOptions {
+  readonly metrics: Pick<Metrics, "contributions" | "driftTime" | "proxies" | "beforeScrape">;
+  /** Row key: `GATEWAY|ORIGIN`. */
+  readonly verdicts: Table<Verdict>;
+  readonly proxies: Table<readonly Proxy[]>;
+  /** How far the proxies of a Gateway are. */
+  readonly report: (gateway: GatewayKey) => readonly {
+    readonly proxy: string;
+    readonly connected: boolean;
+    readonly behind: number;
+    readonly silent: boolean;
+    readonly refused: readonly unknown[];
+  }[];
+  readonly clock: Clock;
+}
+
+const states = ["programmed", "pending", "rejected"] as const;
+
+/** Starts to measure; the result is to be called after each settle. */
+export function watchDrift({ metrics, verdicts, proxies, report, clock }: DriftOptions): () => void {
+  /** Since when a contribution has been pending. */
+  const pending = new Map<Key, number>();
+  const shown = new Set<GatewayKey>();
+
+  metrics.beforeScrape(() => {
+    const counts = new Map<GatewayKey, { [S in Verdict["state"]]: number }>();
+    for (const [key, { state }] of verdicts.entries()) {
+      const gateway = gatewayOf(key),
+        count = counts.get(gateway) ?? { programmed: 0, pending: 0, rejected: 0 };
+      count[state]++;
+      counts.set(gateway, count);
+    }
+    const gateways = new Set([...counts.keys(), ...[...proxies.entries()].map(([gateway]) => gateway)]);
+    for (const gateway of shown) if (!gateways.has(gateway)) forget(gateway);
+    for (const gateway of gateways) {
+      shown.add(gateway);
+      for (const state of states) {
+        metrics.contributions.set({ gateway, state }, counts.get(gateway)?.[state] ?? 0);
+      }
+      const waiting = [...pending].filter(([key]) => gatewayOf(key) === gateway).map(([, since]) => since);
+      metrics.driftTime.set(
+        { gateway },
+        waiting.length > 0 ? (clock.monotonic() - Math.min(...waiting)) / 1000 : 0,
+      );
+      const expected = new Set((proxies.get(gateway) ?? []).map(({ id }) => id));
+      const known = report(gateway).filter(({ proxy }) => expected.has(proxy));
+      const synced = known.filter((p) => p.connected && p.behind === 0 && p.refused.length === 0);
+      metrics.proxies.set({ gateway, state: "expected" }, expected.size);
+      metrics.proxies.set({ gateway, state: "synced" }, synced.length);
+      metrics.proxies.set({ gateway, state: "left_out" }, known.filter(({ silent }) => silent).length);
+    }
+  });
+
+  /** A Gateway that is gone must not be reported for ever. */
+  const forget = (gateway: GatewayKey) => {
+    shown.delete(gateway);
+    for (const state of states) metrics.contributions.remove({ gateway, state });
+    metrics.driftTime.remove({ gateway });
+    for (const state of ["expected", "synced", "left_out"]) metrics.proxies.remove({ gateway, state });
+  };
+
+  return () => {
+    for (const key of verdicts.changed) {
+      if (verdicts.get(key)?.state !== "pending") pending.delete(key);
+      else if (!pending.has(key)) pending.set(key, clock.monotonic());
+    }
+  };
+}
+
+function gatewayOf(key: Key): GatewayKey {
+  return key.slice(0, key.indexOf("|"));
+}

@@ -1,0 +1,66 @@
+import { assertEquals } from "@std/assert";
+import { watchDrift } from "../../cli/drift.ts";
+import type { Proxy, Verdict } from "../../controllers/ir/mod.ts";
+import { Graph } from "../../controllers/runtime/graph.ts";
+import { createMetrics } from "../../controllers/runtime/metrics.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+
+Deno.test("drift: counts, the longest wait and the proxies of each Gateway, until it is gone", async () => {
+  const clock = new FakeClock(), metrics = createMetrics({ clock, version: "1" }), graph = new Graph();
+  const verdicts = graph.source<Verdict>("verdicts"), proxies = graph.source<readonly Proxy[]>("proxies");
+  const behind = new Map([["a", 0], ["b", 2]]);
+  const report = () =>
+    [...behind].map(([proxy, behind]) => ({
+      proxy,
+      behind,
+      connected: true,
+      silent: behind > 0,
+      refused: [],
+    }));
+  const settled = watchDrift({ metrics, verdicts, proxies, report, clock });
+  const seen = async () =>
+    Object.fromEntries(
+      (await metrics.render()).split("\n")
+        .filter((line) => /^gatehouse_(contributions|oldest|proxies)/.test(line))
+        .map((line) => line.replace("gatehouse_", "").replace('gateway="default/web"', "web").split(" ")),
+    );
+  const set = (origin: string, state: Verdict["state"], generation = 1) =>
+    verdicts.set(`default/web|${origin}`, { generation, state, message: "" });
+
+  proxies.set("default/web", [{ id: "a" }, { id: "b" }]);
+  set("HTTPRoute/default/one", "programmed");
+  set("HTTPRoute/default/two", "pending");
+  graph.settle();
+  settled();
+  await clock.advance(3000);
+  set("HTTPRoute/default/three", "pending");
+  set("HTTPRoute/default/two", "pending", 2); // edited again, and still not there
+  graph.settle();
+  settled();
+  await clock.advance(1000);
+  assertEquals(await seen(), {
+    'contributions{web,state="programmed"}': "1",
+    'contributions{web,state="pending"}': "2",
+    'contributions{web,state="rejected"}': "0",
+    "oldest_unprogrammed_seconds{web}": "4",
+    'proxies{web,state="expected"}': "2",
+    'proxies{web,state="synced"}': "1",
+    'proxies{web,state="left_out"}': "1",
+  });
+
+  set("HTTPRoute/default/two", "rejected");
+  set("HTTPRoute/default/three", "programmed");
+  behind.set("b", 0);
+  graph.settle();
+  settled();
+  const after = await seen();
+  assertEquals(after["oldest_unprogrammed_seconds{web}"], "0");
+  assertEquals(after['contributions{web,state="rejected"}'], "1");
+  assertEquals(after['proxies{web,state="synced"}'], "2");
+
+  verdicts.replace([]);
+  proxies.replace([]);
+  graph.settle();
+  settled();
+  assertEquals(await seen(), {});
+});
