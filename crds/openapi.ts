@@ -128,7 +128,8 @@ export function openapi<T extends ApiObject>(
       kind: { type: "string", description: `Kind of the object: ${kind.kind}.`, ...without(kind_!, "enum") },
       metadata: options.forCrd
         ? { type: "object" }
-        : { ...metadata, description: "Name, labels and what else all objects have." },
+        // A name may be left to the server, by generateName.
+        : { ...without(metadata!, "required"), description: "Name, labels and what else all objects have." },
       ...rest,
     },
     required: whole.required!.filter((field) => !["apiVersion", "kind", "metadata"].includes(field)),
