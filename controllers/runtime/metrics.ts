@@ -48,7 +48,6 @@ const reconcile = [
 ];
 /** Those of client-go's work queue. */
 const queue = Array.from({ length: 12 }, (_, i) => 10 ** (i - 8));
-const request = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 /** Every metric, by the name of its handle. `deno task generate` makes docs/metrics.md from it. */
 export const definitions = {
@@ -97,21 +96,6 @@ export const definitions = {
     "controller",
   ]),
   retries: counter("workqueue_retries_total", "Items that have to be retried", ["name", "controller"]),
-  restRequests: counter("rest_client_requests_total", "Requests to the API server", [
-    "code",
-    "method",
-    "host",
-  ]),
-  restTime: histogram(
-    "rest_client_request_duration_seconds",
-    "Time of a request to the API server",
-    request,
-    [
-      "verb",
-      "host",
-    ],
-  ),
-  leader: gauge("leader_election_master_status", "Whether this replica is the one that writes", ["name"]),
 
   // the table graph
   settleTime: histogram(
