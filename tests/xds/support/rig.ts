@@ -137,6 +137,20 @@ export class Rig implements AsyncDisposable {
     });
   }
 
+  get authority(): KeyPair {
+    return this.#authority;
+  }
+
+  /** Makes another authority, for certificates from now on. */
+  async replaceAuthority(): Promise<void> {
+    const now = Date.now();
+    this.#authority = await createAuthority({
+      commonName: "another authority",
+      notBefore: new Date(now - 60_000),
+      notAfter: new Date(now + 3_600_000),
+    });
+  }
+
   /** Brings the resources up to date and tells the streams. */
   settle(): void {
     do {
@@ -237,6 +251,29 @@ export class Envoy implements AsyncDisposable {
       stdout: "null",
       stderr: "null",
     }).spawn();
+  }
+
+  replaceCertificate({ certificate, key }: KeyPair): Promise<void> {
+    return this.#replace({ "tls.crt": certificate, "tls.key": key });
+  }
+
+  replaceAuthority({ certificate }: KeyPair): Promise<void> {
+    return this.#replace({ "ca.crt": certificate });
+  }
+
+  /** Replaces files by renaming others over them, and waits until Envoy has read those. */
+  async #replace(files: { readonly [name: string]: string }): Promise<void> {
+    const before = await this.admin("/certs");
+    for (const [name, content] of Object.entries(files)) {
+      await Deno.writeTextFile(`${this.#folder}/${name}.new`, content);
+      await Deno.rename(`${this.#folder}/${name}.new`, `${this.#folder}/${name}`);
+    }
+    for (let tries = 0; await this.admin("/certs") === before; tries++) {
+      if (tries === 100) {
+        throw new Error(`Envoy does not notice that its certificates are replaced: ${before}`);
+      }
+      await systemClock.sleep(20);
+    }
   }
 
   /** What Envoy wrote. */
