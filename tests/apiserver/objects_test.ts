@@ -1,7 +1,8 @@
 /** Objects through their life: made, changed, patched, deleted; and what is refused, in the words of kube-apiserver. */
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { typedModel } from "../../standalone/apiserver/model.ts";
-import { testApi } from "./support.ts";
+import type { Model } from "../../standalone/apiserver/resources.ts";
+import { looseModel, testApi } from "./support.ts";
 
 const routes = "/apis/gateway.networking.k8s.io/v1/namespaces/default/httproutes";
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -469,4 +470,66 @@ Deno.test("large objects: 1 MB is kept, more than etcd takes is refused, as is a
   assertEquals(huge.status, 413);
   assertEquals(huge.body.message, "Request entity too large: limit is 3145728");
   assertEquals((await api.call("GET", maps)).body.items.length, 1);
+});
+
+Deno.test("an object that was stored under laxer rules can be changed elsewhere, and be deleted", async () => {
+  let strict = false;
+  const model: Model = {
+    ...looseModel,
+    validate(_kind, _version, object) {
+      const bad = strict && JSON.stringify(object).includes("old-fashioned");
+      const worse = JSON.stringify(object).includes("never");
+      const errors = [
+        ...(bad ? [{ field: "spec.hostnames[0]", message: "Invalid value: out of fashion" }] : []),
+        ...(worse ? [{ field: "spec.hostnames[1]", message: "Invalid value: never allowed" }] : []),
+      ];
+      return { object, errors, unknownFields: [] };
+    },
+  };
+  await using api = await testApi({ model });
+  const old = { metadata: { name: "r", finalizers: ["a.b/c"] }, spec: { hostnames: ["old-fashioned"] } };
+  await api.call("POST", routes, route("r", old));
+  strict = true;
+  assertEquals((await api.call("POST", routes, route("new", { spec: old.spec }))).status, 422);
+  assertEquals((await api.call("PATCH", `${routes}/r`, { metadata: { labels: { a: "b" } } })).status, 200);
+  const worse = await api.call("PATCH", `${routes}/r`, { spec: { hostnames: ["old-fashioned", "never"] } });
+  assertEquals([worse.status, worse.body.details.causes.length], [422, 1]);
+  await api.call("DELETE", `${routes}/r`);
+  assertEquals((await api.call("PATCH", `${routes}/r`, { metadata: { finalizers: null } })).status, 200);
+  assertEquals((await api.call("GET", `${routes}/r`)).status, 404);
+});
+
+Deno.test("metadata of the wrong type, and paths that are no paths, are the client's fault", async () => {
+  await using api = await testApi({ model: typedModel() });
+  const bad = async (object: object, message: string) => {
+    const answer = await api.call("POST", maps, { ...map("m"), ...object });
+    assertEquals([answer.status, answer.body.reason], [400, "BadRequest"], JSON.stringify(answer.body));
+    assertStringIncludes(answer.body.message, message);
+  };
+  await bad({ metadata: [] }, "cannot unmarshal array");
+  await bad({ metadata: { name: 1 } }, "metadata.name of type string");
+  await bad({ metadata: { name: "m", finalizers: "x" } }, "metadata.finalizers of type []string");
+  await bad(
+    { metadata: { name: "m", ownerReferences: [1] } },
+    "metadata.ownerReferences of type v1.OwnerReference",
+  );
+  await bad({ metadata: { name: "m", generation: "1" } }, "metadata.generation of type int64");
+  assertEquals((await api.call("GET", "/api/v1/namespaces/%E0%A4%A")).status, 400);
+  const services = "/api/v1/namespaces/default/services";
+  for (const spec of [{ ports: "x" }, { ports: [1] }, { ports: [{}] }, { type: 5 }, 7, null]) {
+    const answer = await api.call("POST", services, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "s" },
+      spec,
+    });
+    assert(
+      answer.status >= 400 && answer.status < 500,
+      `${JSON.stringify(spec)}: ${JSON.stringify(answer.body)}`,
+    );
+  }
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  const nested = await api.call("POST", maps, `{"apiVersion":"v1","kind":"ConfigMap","data":${deep}}`);
+  assert(nested.status >= 400, "the server survives");
+  assertEquals((await api.call("GET", "/readyz")).status, 200);
 });
