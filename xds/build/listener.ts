@@ -6,6 +6,7 @@
 import type { Listener } from "../../controllers/ir/mod.ts";
 import type { Address } from "../wire/envoy/core.ts";
 import type * as envoy from "../wire/envoy/listener.ts";
+import { httpFilters } from "./http_filters.ts";
 
 /** How the proxies of an installation listen; all of it applies to every listener. */
 export interface ListenerOptions {
@@ -22,7 +23,6 @@ export interface ListenerOptions {
 
 const hcm =
   "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
-const router = "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router";
 const stdout = "type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog";
 
 /** Builds a listener that takes its routes from RDS. */
@@ -65,10 +65,7 @@ function connectionManager(
       route_config_name: listener.routes,
       config_source: { ads: {}, resource_api_version: "V3" },
     },
-    http_filters: [{
-      name: "envoy.filters.http.router",
-      typed_config: { "@type": router, suppress_envoy_headers: true },
-    }],
+    http_filters: httpFilters,
     // The client is whoever connects: an X-Forwarded-For that it brings along is not believed.
     use_remote_address: true,
     generate_request_id: true,

@@ -11,6 +11,7 @@ import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
 import { hashOf } from "./hash.ts";
 import type { Place } from "./redirect.ts";
+import { defaultRetries } from "./retry.ts";
 import { buildRoute, clustersOf } from "./route.ts";
 
 /** A virtual host as a part of a serialized RouteConfiguration. */
@@ -31,8 +32,7 @@ export function encodeVirtualHost(
       name: hostname,
       domains: [hostname],
       routes: entries.map((route) => buildRoute(route, { hostname, ...on })),
-      // Safe for every request: nothing has been sent to a backend yet.
-      retry_policy: { retry_on: "connect-failure,refused-stream,reset-before-request", num_retries: 2 },
+      retry_policy: defaultRetries,
     }],
   });
   const clusters = new Set(entries.flatMap(({ action }) => clustersOf(action)));

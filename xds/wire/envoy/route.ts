@@ -4,6 +4,7 @@
  * @module
  */
 import {
+  anyOf,
   bool,
   BoolValue,
   Duration,
@@ -46,11 +47,24 @@ export const RetryBackOff = message("envoy.config.route.v3.RetryPolicy.RetryBack
 });
 export type RetryBackOff = Infer<typeof RetryBackOff>;
 
+export const PreviousHostsPredicate = message(
+  "envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate",
+  {},
+);
+export type PreviousHostsPredicate = Infer<typeof PreviousHostsPredicate>;
+
+export const RetryHostPredicate = message("envoy.config.route.v3.RetryPolicy.RetryHostPredicate", {
+  name: field(1, string),
+  typed_config: field(3, anyOf(PreviousHostsPredicate)),
+});
+export type RetryHostPredicate = Infer<typeof RetryHostPredicate>;
+
 export const RetryPolicy = message("envoy.config.route.v3.RetryPolicy", {
   retry_on: field(1, string),
   num_retries: field(2, UInt32Value),
   per_try_timeout: field(3, Duration),
   per_try_idle_timeout: field(13, Duration),
+  retry_host_predicate: repeated(5, RetryHostPredicate),
   host_selection_retry_max_attempts: field(6, int64),
   retriable_status_codes: repeated(7, uint32),
   retry_back_off: field(8, RetryBackOff),
