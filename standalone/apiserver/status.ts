@@ -144,7 +144,7 @@ export const tooLarge = (message: string): ApiError =>
 /** For a patch that does not apply; `message` is more than kube-apiserver tells. */
 export const unprocessable = (message: string): ApiError =>
   new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {
-    causes: [{ field: "patch", message }],
+    causes: [{ message }],
   });
 
 export const unsupportedMediaType = (message: string): ApiError =>
