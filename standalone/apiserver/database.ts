@@ -84,9 +84,10 @@ export class Database implements Disposable {
   /**
    * Opens the file, or makes it.
    *
+   * @param start the revision that a new file begins after
    * @throws {DataError} if another process has it open, or its contents are damaged or of a later format
    */
-  static open(path: string): Database {
+  static open(path: string, start = 0): Database {
     checkLog(path);
     const db = new DatabaseSync(path);
     try {
@@ -96,8 +97,9 @@ export class Database implements Disposable {
       const check = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
       if (check !== "ok") throw damaged(path, String(check));
       const found = db.prepare("SELECT value FROM meta WHERE name = 'format'").get()?.["value"];
-      if (found === undefined) db.exec(`INSERT INTO meta VALUES ('format', ${format}), ('compacted', 0)`);
-      else if (found !== format) {
+      if (found === undefined) {
+        db.exec(`INSERT INTO meta VALUES ('format', ${format}), ('compacted', ${start})`);
+      } else if (found !== format) {
         throw new DataError(
           `Cannot use database "${path}": it has format ${found}, this version of Gatehouse reads format ${format}; ` +
             "use the version that wrote it, or another data directory",

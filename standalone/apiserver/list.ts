@@ -5,7 +5,7 @@
  */
 import type { Encoder } from "./represent.ts";
 import type { ListOptions } from "./request.ts";
-import { badRequest, expired, timeout } from "./status.ts";
+import { badRequest, expired, tooLargeResourceVersion } from "./status.ts";
 import type { Row, Store } from "./store.ts";
 
 export interface Page {
@@ -69,9 +69,7 @@ export function page(
     );
   }
   const wanted = Number(asked || "0");
-  if (wanted > store.revision) {
-    throw timeout(`Too large resource version: ${wanted}, current: ${store.revision}`);
-  }
+  if (wanted > store.revision) throw tooLargeResourceVersion(wanted, store.revision);
   const exact = options.match === "Exact" || (limit > 0 && wanted > 0 && options.match === undefined);
   if (exact && wanted < store.compacted) {
     throw expired(`The resourceVersion for the provided list is too old: ${wanted} (${store.compacted})`);

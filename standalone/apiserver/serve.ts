@@ -42,7 +42,10 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
   }
   await using stack = new AsyncDisposableStack();
   await Deno.mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const database = stack.use(Database.open(join(dataDir, "state.db")));
+  // Revisions of a directory that was emptied start behind those that it had, so that a watch from back then is told to
+  // begin anew instead of being led on with other objects.
+  const start = Math.floor(clock.now().getTime() / 1000) * 1000;
+  const database = stack.use(Database.open(join(dataDir, "state.db"), start));
   const core = stack.use(await startCore(database, options));
   const pki = await certificates(dataDir, clock);
   const server = await listen({

@@ -173,8 +173,12 @@ export const tooManyRequests = (seconds: number): ApiError =>
 export const internal = (message: string): ApiError =>
   new ApiError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 
-export const timeout = (message: string): ApiError =>
-  new ApiError(504, "Timeout", `Timeout: ${message}`, { retryAfterSeconds: 1 });
+/** For a revision that is yet to come. */
+export const tooLargeResourceVersion = (wanted: number, current: number): ApiError =>
+  new ApiError(504, "Timeout", `Timeout: Too large resource version: ${wanted}, current: ${current}`, {
+    causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+    retryAfterSeconds: 1,
+  });
 
 /** What a delete answers once the object is gone. */
 export function success(subject: Subject, name: string, uid: string | undefined): Status {

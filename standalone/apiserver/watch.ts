@@ -10,7 +10,7 @@ import type { Clock } from "../../controllers/runtime/clock.ts";
 import type { WatchFaults } from "./faults.ts";
 import type { Encoder } from "./represent.ts";
 import type { ListOptions } from "./request.ts";
-import { badRequest, expired, type Status, timeout } from "./status.ts";
+import { badRequest, expired, type Status, tooLargeResourceVersion } from "./status.ts";
 import type { Row, Store, StoreEvent } from "./store.ts";
 
 export interface Watching {
@@ -102,9 +102,7 @@ export function checkWatch(store: Store, options: ListOptions): void {
     throw badRequest("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
   }
   const wanted = Number(options.resourceVersion || "0");
-  if (wanted > store.revision) {
-    throw timeout(`Too large resource version: ${wanted}, current: ${store.revision}`);
-  }
+  if (wanted > store.revision) throw tooLargeResourceVersion(wanted, store.revision);
 }
 
 /** A watch that is to break off, by a fault. */

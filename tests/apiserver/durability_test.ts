@@ -373,6 +373,25 @@ Deno.test("a database of a later format is refused", async () => {
   });
 });
 
+Deno.test("a watch from before the data directory was emptied is told to begin anew", async () => {
+  await folder(async (path) => {
+    const revision = async (at: string) => {
+      const clock = { ...systemClock, now: () => new Date(at) };
+      await using server = await testServer({ dataDir: path, clock });
+      await server.store.write((tx) => void tx.put("configmaps", map("a")));
+      return { revision: server.store.revision, compacted: server.store.compacted };
+    };
+    const before = await revision("2030-01-01T00:00:00Z");
+    assert(
+      (await revision("2030-01-01T00:00:05Z")).revision === before.revision + 1,
+      "it goes on while it is kept",
+    );
+    await Deno.remove(`${path}/state.db`);
+    const after = await revision("2030-01-01T00:00:10Z");
+    assert(after.compacted > before.revision + 1);
+  });
+});
+
 Deno.test("objects of kinds that are no longer served are kept", async () => {
   await folder(async (path) => {
     {

@@ -167,6 +167,7 @@ Deno.test("a revision that is yet to come: 504", async () => {
     const { status, body } = await api.call("GET", `${maps}?${query}`);
     assertEquals([status, body.reason], [504, "Timeout"]);
     assertStringIncludes(body.message, "Too large resource version: 999");
+    assertEquals(body.details.causes[0].reason, "ResourceVersionTooLarge");
   }
 });
 
@@ -303,4 +304,22 @@ Deno.test("10,000 objects are listed in pieces", async () => {
   }
   assertEquals(JSON.parse(text).items.length, 10_000);
   assert(pieces >= 10, `${pieces} pieces`);
+});
+
+Deno.test("watches share the bytes of an event", async () => {
+  await using api = await testApi();
+  const open = async (query: string) => {
+    const response = await api.app.request(
+      `${maps}?watch=1&resourceVersion=${api.store.revision}${query}`,
+      {},
+      { identity: { user: "u", groups: ["system:masters"] } },
+    );
+    return response.body!.getReader();
+  };
+  const readers = [await open(""), await open("&labelSelector=a%3Db"), await open("&timeoutSeconds=100")];
+  const reads = readers.map((reader) => reader.read());
+  await put(api, "a", "1", { a: "b" });
+  const [first, ...others] = (await Promise.all(reads)).map(({ value }) => value);
+  assert(first && others.every((bytes) => bytes === first), "the same array, not an equal one");
+  for (const reader of readers) await reader.cancel();
 });
