@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { MicroTime, type RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
+import type { MicroTime, RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import type { ObjectReference } from "@cloudydeno/kubernetes-apis/core/v1";
 import { type Event, EventsV1Api } from "@cloudydeno/kubernetes-apis/events.k8s.io/v1";
 import type { ApiObject } from "../crds/kind.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
 import { isStatus } from "./errors.ts";
+import { microTime } from "./micro_time.ts";
 
 /** Something that happened. */
 export interface Occurrence {
@@ -104,7 +105,7 @@ export class EventRecorder {
     let series = this.#series.get(key);
     if (series && now - series.lastSeen < times.series) {
       series.count++;
-      series.lastObserved = this.#now();
+      series.lastObserved = microTime(this.#options.clock);
       series.lastSeen = now;
     } else {
       if (!this.#takeToken(occurrence.regarding, now)) {
@@ -142,7 +143,7 @@ export class EventRecorder {
     const { controller, instance } = this.#options;
     const { regarding, related, type, reason, action, note } = occurrence;
     const event: Event = {
-      eventTime: this.#now(),
+      eventTime: microTime(this.#options.clock),
       reportingController: controller,
       reportingInstance: shorten(instance, 128),
       reason: shorten(reason, 128),
@@ -254,11 +255,6 @@ export class EventRecorder {
     const granted = tokens >= 1;
     this.#buckets.set(name, { tokens: granted ? tokens - 1 : tokens, at: now });
     return granted;
-  }
-
-  #now(): MicroTime {
-    const now = this.#options.clock.now();
-    return new MicroTime(now, now.getMilliseconds() * 1000);
   }
 }
 

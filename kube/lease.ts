@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { MicroTime, type RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
+import type { RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import {
   CoordinationV1Api,
   type CoordinationV1NamespacedApi,
@@ -16,6 +16,7 @@ import {
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
 import { isStatus } from "./errors.ts";
+import { microTime } from "./micro_time.ts";
 
 /** The right to lead, while it lasts. */
 export interface Leadership {
@@ -220,7 +221,7 @@ class Election {
 
   /** The lease with us in it. Its version comes along, so that only one of several candidates succeeds. */
   #ours(lease: Lease): Lease {
-    const now = this.#now();
+    const now = microTime(this.#options.clock);
     const { spec } = lease;
     const kept = spec?.holderIdentity === this.#options.identity;
     const transitions = spec?.leaseTransitions ?? 0;
@@ -237,11 +238,6 @@ class Election {
     };
   }
 
-  #now(): MicroTime {
-    const now = this.#options.clock.now();
-    return new MicroTime(now, now.getMilliseconds() * 1000);
-  }
-
   /** By the wall clock as well, since the monotonic one may stand still while a machine is suspended. */
   #isCurrent(): boolean {
     const { clock } = this.#options;
@@ -256,7 +252,7 @@ class Election {
     if (lease?.spec?.holderIdentity !== identity) return;
     const late = new AbortController();
     using _timer = clock.timer(releaseTimeout, () => late.abort(new Error("no answer in time")));
-    const now = this.#now();
+    const now = microTime(clock);
     try {
       const spec = {
         ...lease.spec,
