@@ -95,6 +95,7 @@ export type RouteAction =
     readonly backends: readonly WeightedBackend[];
     readonly rewrite?: Rewrite;
     readonly timeouts?: Timeouts;
+    readonly mirrors?: readonly Mirror[];
   }
   | {
     readonly kind: "redirect";
@@ -132,6 +133,18 @@ export interface WeightedBackend {
   readonly target: { readonly cluster: string } | { readonly status: 500 | 503 };
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
+}
+
+/** Copies of requests, whose answers are ignored. */
+export interface Mirror {
+  readonly cluster: string;
+  /** Which share of the requests is copied; more than nothing. */
+  readonly share: Fraction;
+}
+
+export interface Fraction {
+  readonly numerator: number;
+  readonly denominator: number;
 }
 
 /** A backend as a proxy sees it. Row key: its name, `namespace/name/port` and what else tells it apart. */

@@ -3,10 +3,16 @@
  *
  * @module
  */
-import type { HTTPHeaderFilter, HTTPPathModifier, HTTPRouteFilter } from "../../crds/mod.ts";
-import type { HeaderChanges, PathChange, RouteMatch } from "../ir/mod.ts";
+import type {
+  BackendObjectReference,
+  HTTPHeaderFilter,
+  HTTPRouteFilter,
+  LocalObjectReference,
+} from "../../crds/mod.ts";
+import type { Fraction, HeaderChanges } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
+import { readRedirect, readRewrite } from "./url_filters.ts";
 import { headerFault } from "./validate.ts";
 
 /** A redirect, before it is known which listener it is for. */
@@ -24,12 +30,29 @@ export interface PathModifier {
   readonly value: string;
 }
 
-/** What the filters of a rule or of a backend do. */
+/** Copies of requests, before it is known where they lead. */
+export interface MirrorModel {
+  readonly ref: BackendObjectReference;
+  readonly share: Fraction;
+  /** The field, for messages. */
+  readonly where: string;
+}
+
+/** A filter that is an object of its own. */
+export interface Extension {
+  readonly ref: LocalObjectReference;
+  /** The field, for messages. */
+  readonly where: string;
+}
+
+/** What the filters of a rule or of a backend do. What is a list comes of any number of filters, the rest of one. */
 export interface Effects {
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
   readonly redirect?: Redirect;
   readonly rewrite?: { readonly hostname?: string; readonly path?: PathModifier };
+  readonly mirrors?: readonly MirrorModel[];
+  readonly extensions?: readonly Extension[];
 }
 
 /** Reads one filter: what it does, or why it cannot be done. `where` names the field. */
@@ -58,7 +81,15 @@ const filterKinds: { readonly [type: string]: FilterKind } = {
   },
   RequestRedirect: { onBackends: false, read: readRedirect },
   URLRewrite: { onBackends: false, read: readRewrite },
+  RequestMirror: { onBackends: false, read: readMirror },
+  ExtensionRef: {
+    onBackends: true,
+    read: ({ extensionRef: ref }, where) => ref ? { extensions: [{ ref, where }] } : {},
+  },
 };
+
+/** Filters that cannot be in one place: a redirect is answered before anything else could be done. */
+const exclusive = [["RequestRedirect", "URLRewrite"], ["RequestRedirect", "RequestMirror"]] as const;
 
 /** Reads a list of filters. Each fault makes the rule impossible to program. */
 export function readFilters(
@@ -68,40 +99,60 @@ export function readFilters(
   place: "rule" | "backend",
 ): { readonly effects: Effects; readonly faults: readonly Fault[] } {
   let effects: Effects = {};
-  const faults: Fault[] = [];
+  const faults: Fault[] = [], types = new Set<string>();
   for (const [i, filter] of (filters ?? []).entries()) {
-    const field = `${where}.filters[${i}]`;
-    const known = Object.hasOwn(filterKinds, filter.type) ? filterKinds[filter.type] : undefined;
+    const field = `${where}.filters[${i}]`, { type } = filter;
+    const known = Object.hasOwn(filterKinds, type) ? filterKinds[type] : undefined;
     if (known === undefined || place === "backend" && !known.onBackends) {
       const on = place === "backend" ? " on a single backend" : "";
       faults.push({
         reason: "UnsupportedValue",
-        message: `${field}: filter ${filter.type} is not supported${on}, remove it`,
+        message: `${field}: filter ${type} is not supported${on}, remove it`,
       });
       continue;
     }
+    types.add(type);
     const effect = known.read(filter, field, config);
-    if ("reason" in effect) {
-      faults.push(effect);
-      continue;
-    }
-    const repeated = Object.keys(effect).some((name) => Object.hasOwn(effects, name));
-    if (repeated) {
-      faults.push({
-        reason: "IncompatibleFilters",
-        message: `${field}: filter ${filter.type} cannot be used twice in one place, join the two`,
-      });
-      continue;
-    }
-    effects = { ...effects, ...effect };
+    const joined = "reason" in effect ? effect : join(effects, effect, field, type);
+    if ("reason" in joined) faults.push(joined);
+    else effects = joined;
   }
-  if (effects.redirect && effects.rewrite) {
-    faults.push({
-      reason: "IncompatibleFilters",
-      message: `${where}.filters: RequestRedirect and URLRewrite exclude each other, remove one`,
-    });
+  for (const [one, other] of exclusive) {
+    if (!types.has(one) || !types.has(other)) continue;
+    const message = `${where}.filters: ${one} and ${other} exclude each other, remove one`;
+    faults.push({ reason: "IncompatibleFilters", message });
   }
   return { effects, faults };
+}
+
+/** Adds what one more filter does. */
+function join(effects: Effects, more: Effects, field: string, type: string): Effects | Fault {
+  const joined: { [name: string]: unknown } = { ...effects };
+  for (const [name, effect] of Object.entries(more)) {
+    const before = joined[name];
+    if (before === undefined) joined[name] = effect;
+    else if (Array.isArray(before)) joined[name] = [...before, ...effect];
+    else {
+      const message = `${field}: filter ${type} cannot be used twice in one place, join the two`;
+      return { reason: "IncompatibleFilters", message };
+    }
+  }
+  return joined;
+}
+
+function readMirror({ requestMirror }: HTTPRouteFilter, where: string): Effects | Fault {
+  if (requestMirror === undefined) return {};
+  const { backendRef: ref, percent, fraction } = requestMirror;
+  const share = fraction
+    ? { numerator: fraction.numerator, denominator: fraction.denominator ?? 100 }
+    : { numerator: percent ?? 100, denominator: 100 };
+  const { numerator, denominator } = share, field = `${where}.requestMirror`;
+  if (!(numerator >= 0 && numerator <= denominator && denominator > 0)) {
+    const message =
+      `${field}: ${numerator} of ${denominator} is not a share of requests, use 0 to 100 percent`;
+    return { reason: "UnsupportedValue", message };
+  }
+  return { mirrors: [{ ref, share, where: `${field}.backendRef` }] };
 }
 
 function readHeaders(
@@ -126,53 +177,4 @@ function readHeaders(
     }
   }
   return { set: set.map(lower), add: add.map(lower), remove: remove.map((name) => name.toLowerCase()) };
-}
-
-const redirectStatuses = [301, 302, 303, 307, 308] as const;
-
-function readRedirect(filter: HTTPRouteFilter, where: string): Effects | Fault {
-  const { scheme, hostname, port, path, statusCode = 302 } = filter.requestRedirect ?? {};
-  const field = `${where}.requestRedirect`;
-  const unsupported = (name: string, value: unknown, allowed: string): Fault => ({
-    reason: "UnsupportedValue",
-    message: `${field}.${name}: "${value}" is not supported, use ${allowed}`,
-  });
-  if (scheme !== undefined && scheme !== "http" && scheme !== "https") {
-    return unsupported("scheme", scheme, "http or https");
-  }
-  const status = redirectStatuses.find((status) => status === statusCode);
-  if (status === undefined) return unsupported("statusCode", statusCode, redirectStatuses.join(", "));
-  const change = path && readPath(path, `${field}.path`);
-  if (change && "reason" in change) return change;
-  return {
-    redirect: {
-      ...scheme !== undefined && { scheme },
-      ...hostname !== undefined && { hostname },
-      ...port !== undefined && { port },
-      ...change && { path: change },
-      status,
-    },
-  };
-}
-
-function readRewrite(filter: HTTPRouteFilter, where: string): Effects | Fault {
-  const { hostname, path } = filter.urlRewrite ?? {};
-  const change = path && readPath(path, `${where}.urlRewrite.path`);
-  if (change && "reason" in change) return change;
-  return { rewrite: { ...hostname !== undefined && { hostname }, ...change && { path: change } } };
-}
-
-function readPath(path: HTTPPathModifier, field: string): PathModifier | Fault {
-  const type: string = path.type;
-  if (type === "ReplaceFullPath") return { type: "full", value: path.replaceFullPath || "/" };
-  if (type === "ReplacePrefixMatch") return { type: "prefix", value: path.replacePrefixMatch ?? "" };
-  const message = `${field}.type: "${type}" is not supported, use ReplaceFullPath or ReplacePrefixMatch`;
-  return { reason: "UnsupportedValue", message };
-}
-
-/** What a path modifier does to requests of one match. */
-export function pathChange(path: PathModifier, match: RouteMatch): PathChange {
-  return path.type === "full"
-    ? { type: "full", value: path.value }
-    : { type: "prefix", matched: match.path.value, value: path.value };
 }

@@ -11,7 +11,8 @@ import type { AttachedHostname, Attachment } from "./attach.ts";
 import type { ClusterSpec } from "./backends.ts";
 import type { Entry } from "./matches.ts";
 import type { GatewayState, ListenerState } from "./ports.ts";
-import { type ResolvedRoute, type ResolvedRule, safeStandIn, withoutClusters } from "./rules.ts";
+import { withoutClusters } from "./actions.ts";
+import { type ResolvedRoute, type ResolvedRule, safeStandIn } from "./rules.ts";
 
 /** Where a route is served. Row key: `GATEWAY|ORIGIN`. No row: nowhere. */
 export interface Placement {

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import type { Rewrite, Route, RouteAction, RouteMatch, WeightedBackend } from "../ir/mod.ts";
+import type { BackendObjectReference } from "../../crds/mod.ts";
+import type { Mirror, Route, RouteAction, RouteMatch, WeightedBackend } from "../ir/mod.ts";
 import type { Read } from "../runtime/graph.ts";
+import { failure, forwardTo, isReachable, type Manner, redirectTo, rewriteOf } from "./actions.ts";
 import { type BackendTables, type ClusterSpec, resolveBackend } from "./backends.ts";
 import { bug, type Fault } from "./conditions.ts";
-import { type Effects, pathChange, type Redirect } from "./filters.ts";
 import { type Entry, rankOf } from "./matches.ts";
 import type { RouteKind, RouteModel, RuleModel } from "./route_kind.ts";
 
@@ -34,47 +35,82 @@ export function resolveRoute(
   read: Read,
   tables: BackendTables,
 ): ResolvedRoute {
+  const needs = { routeKind: route.kind, namespace: route.namespace, transport: description.transport };
   const unresolved: Fault[] = [];
-  const rules = route.rules.map((rule): ResolvedRule => {
-    const clusters = new Map<string, ClusterSpec>();
-    const backends = rule.backends.flatMap(({ ref, weight, effects }, i): WeightedBackend[] => {
-      const needs = { routeKind: route.kind, namespace: route.namespace, transport: description.transport };
-      const backend = resolveBackend(ref, needs, read, tables);
-      if ("reason" in backend) {
-        const where = `spec.rules[${rule.index}].backendRefs[${i}]`;
-        unresolved.push({ reason: backend.reason, message: `${where}: ${backend.message}` });
-      }
-      if (weight <= 0) return [];
-      if (!("reason" in backend)) clusters.set(backend.name, backend);
-      return [{
-        weight,
-        target: "reason" in backend ? { status: 500 } : { cluster: backend.name },
-        ...effects.requestHeaders && { requestHeaders: effects.requestHeaders },
-        ...effects.responseHeaders && { responseHeaders: effects.responseHeaders },
-      }];
-    });
-    if (rule.faults.length > 0) {
-      return { index: rule.index, entries: standIns(route, rule), clusters: [], faults: rule.faults };
-    }
-    const { redirect, rewrite, requestHeaders, responseHeaders } = rule.effects;
-    const entries = rule.matches.flatMap(({ match }, i): Entry[] => {
-      if (match === undefined) return [];
-      const made: Route = {
-        name: entryName(route, rule.index, i),
-        origin: originOf(route),
-        match,
-        ...requestHeaders && { requestHeaders },
-        ...responseHeaders && { responseHeaders },
-        action: redirect ? redirectTo(redirect, match) : forwardTo(backends, {
-          ...rewrite && { rewrite: rewriteOf(rewrite, match) },
-          ...rule.timeouts && { timeouts: rule.timeouts },
-        }),
-      };
-      return [{ route: made, rank: rankOf(match, route, rule.index, i, false) }];
-    });
-    return { index: rule.index, entries, clusters: redirect ? [] : [...clusters.values()], faults: [] };
+  const find: Find = (ref, where) => {
+    const backend = resolveBackend(ref, needs, read, tables);
+    if (!("reason" in backend)) return backend;
+    unresolved.push({ reason: backend.reason, message: `${where}: ${backend.message}` });
+    return undefined;
+  };
+  const rules = route.rules.map((rule) => {
+    unresolved.push(...unknownExtensions(rule));
+    return resolveRule(route, rule, find);
   });
   return { rules, unresolved };
+}
+
+/** Finds the cluster of a reference in a field, or notes why there is none. */
+type Find = (ref: BackendObjectReference, where: string) => ClusterSpec | undefined;
+
+function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRule {
+  const clusters = new Map<string, ClusterSpec>();
+  const where = `spec.rules[${rule.index}]`;
+  const backends = rule.backends.flatMap(({ ref, weight, effects }, i): WeightedBackend[] => {
+    const cluster = find(ref, `${where}.backendRefs[${i}]`);
+    if (weight <= 0) return [];
+    const { requestHeaders, responseHeaders, extensions } = effects;
+    const usable = extensions ? undefined : cluster;
+    if (usable) clusters.set(usable.name, usable);
+    return [{
+      weight,
+      target: usable ? { cluster: usable.name } : { status: 500 },
+      ...requestHeaders && { requestHeaders },
+      ...responseHeaders && { responseHeaders },
+    }];
+  });
+  const mirrors = (rule.effects.mirrors ?? []).flatMap(({ ref, share, where }): Mirror[] => {
+    const cluster = find(ref, where);
+    if (cluster === undefined || share.numerator === 0) return [];
+    clusters.set(cluster.name, cluster);
+    return [{ cluster: cluster.name, share }];
+  });
+  const { index, faults } = rule;
+  if (faults.length > 0) return { index, entries: standIns(route, rule), clusters: [], faults };
+  const { redirect, rewrite, requestHeaders, responseHeaders, extensions } = rule.effects;
+  const manner: Manner = {
+    ...rule.timeouts && { timeouts: rule.timeouts },
+    ...mirrors.length > 0 && { mirrors },
+  };
+  const actionFor = (match: RouteMatch): RouteAction => {
+    if (extensions) return failure;
+    if (redirect) return redirectTo(redirect, match);
+    return forwardTo(backends, { ...rewrite && { rewrite: rewriteOf(rewrite, match) }, ...manner });
+  };
+  const entries = rule.matches.flatMap(({ match }, i): Entry[] => {
+    if (match === undefined) return [];
+    const made: Route = {
+      name: entryName(route, rule.index, i),
+      origin: originOf(route),
+      match,
+      ...requestHeaders && { requestHeaders },
+      ...responseHeaders && { responseHeaders },
+      action: actionFor(match),
+    };
+    return [{ route: made, rank: rankOf(match, route, rule.index, i, false) }];
+  });
+  const forwards = !extensions && !redirect && isReachable(backends);
+  return { index, entries, clusters: forwards ? [...clusters.values()] : [], faults: [] };
+}
+
+/** References to filters of kinds that nobody knows: they are never skipped, requests are answered with 500. */
+function unknownExtensions({ effects, backends }: RuleModel): readonly Fault[] {
+  return [effects, ...backends.map(({ effects }) => effects)].flatMap(({ extensions = [] }) =>
+    extensions.map(({ ref: { group, kind, name }, where }): Fault => ({
+      reason: "InvalidKind",
+      message: `${where}: Cannot resolve filter "${name}": kind ${group}/${kind} is not supported, remove it`,
+    }))
+  );
 }
 
 /** What stands for a route that could not be resolved because of a bug: 500s. */
@@ -130,57 +166,4 @@ export function safeStandIn({ route, rank }: Entry): Entry | undefined {
     route: { name: route.name, origin: route.origin, match, action: { kind: "respond", status: 500 } },
     rank: { ...rank, headers: -match.headers.length, queryParams: -match.queryParams.length, broken: 1 },
   };
-}
-
-/** The ports that go without saying. */
-const wellKnownPorts: { readonly [scheme: string]: number } = { http: 80, https: 443 };
-
-function redirectTo(redirect: Redirect, match: RouteMatch): RouteAction {
-  const { scheme, hostname, path, status } = redirect;
-  const port = redirect.port ?? (scheme === undefined ? undefined : wellKnownPorts[scheme]);
-  return {
-    kind: "redirect",
-    ...scheme !== undefined && { scheme },
-    ...hostname !== undefined && { hostname },
-    ...port !== undefined && { port },
-    ...path && { path: pathChange(path, match) },
-    status,
-  };
-}
-
-/** Traffic for nobody, be it that no backend is named or that all weights are zero, is answered with 500. */
-function forwardTo(
-  backends: readonly WeightedBackend[],
-  how: Pick<Forward, "rewrite" | "timeouts">,
-): RouteAction {
-  const reachable = backends.some(({ target }) => "cluster" in target);
-  return reachable ? { kind: "forward", backends, ...how } : { kind: "respond", status: 500 };
-}
-
-type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
-
-function rewriteOf({ hostname, path }: NonNullable<Effects["rewrite"]>, match: RouteMatch): Rewrite {
-  return { ...hostname !== undefined && { hostname }, ...path && { path: pathChange(path, match) } };
-}
-
-/** The entry as it is on a listener: a redirect that names neither scheme nor port stays on the listener's port. */
-export function entryAt(entry: Entry, port: number): Entry {
-  const { action } = entry.route;
-  if (action.kind !== "redirect" || action.port !== undefined) return entry;
-  return { ...entry, route: { ...entry.route, action: { ...action, port } } };
-}
-
-/** The entry without the clusters that proxies refuse: their share is answered with 500. */
-export function withoutClusters(entry: Entry, refused: ReadonlySet<string>): Entry {
-  const { action } = entry.route;
-  if (action.kind !== "forward") return entry;
-  const { kind: _, backends: all, ...how } = action;
-  const hit = all.some(({ target }) => "cluster" in target && refused.has(target.cluster));
-  if (!hit) return entry;
-  const backends = all.map((backend) =>
-    "cluster" in backend.target && refused.has(backend.target.cluster)
-      ? { ...backend, target: { status: 500 as const } }
-      : backend
-  );
-  return { ...entry, route: { ...entry.route, action: forwardTo(backends, how) } };
 }

@@ -8,11 +8,11 @@
  */
 import type { GatewayKey, Ir, Route, VirtualHost } from "../ir/mod.ts";
 import type { Graph, Group, Key, Read, Table } from "../runtime/graph.ts";
+import { entryAt } from "./actions.ts";
 import { covering } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
 import { claimKey, type Placement, type Served } from "./placements.ts";
 import { type GatewayState, type ListenerState, ownerOf, type Port } from "./ports.ts";
-import { entryAt } from "./rules.ts";
 
 /** Hostnames that a route or a listener brings to ports. */
 export interface Hosts {

@@ -7,6 +7,7 @@ import type { PathChange, Route, RouteAction, Timeouts, WeightedBackend } from "
 import type * as envoy from "../wire/envoy/route.ts";
 import { headerFields, hostChange } from "./headers.ts";
 import { buildMatch } from "./match.ts";
+import { buildMirror } from "./mirror.ts";
 import { buildRedirect, type Place, prefixChange } from "./redirect.ts";
 
 /**
@@ -41,7 +42,7 @@ function buildAction(route: Route, place: Place): Action {
 
 type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
 
-function buildForward(route: Route, { backends: all, rewrite, timeouts }: Forward): Action {
+function buildForward(route: Route, { backends: all, rewrite, timeouts, mirrors }: Forward): Action {
   const backends = all.filter((backend) => backend.weight > 0);
   const [first] = backends;
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
@@ -59,6 +60,7 @@ function buildForward(route: Route, { backends: all, rewrite, timeouts }: Forwar
       ...(host === undefined ? {} : { host_rewrite_literal: host }),
       ...(rewrite?.path ? pathRewrite(rewrite.path) : {}),
       timeout: timeoutOf(timeouts ?? {}),
+      ...(mirrors ? { request_mirror_policies: mirrors.map(buildMirror) } : {}),
     },
   };
 }
@@ -101,10 +103,12 @@ function clusterOf({ target }: WeightedBackend): string {
   return "cluster" in target ? target.cluster : reservedClusters[target.status];
 }
 
-/** The clusters that an action sends requests to. */
+/** The clusters that an action sends requests to, copies included. */
 export function clustersOf(action: RouteAction): readonly string[] {
   if (action.kind !== "forward") return [];
-  return action.backends.flatMap(({ weight, target }) =>
-    weight > 0 && "cluster" in target ? [target.cluster] : []
-  );
+  const { backends, mirrors = [] } = action;
+  return [
+    ...backends.flatMap(({ weight, target }) => weight > 0 && "cluster" in target ? [target.cluster] : []),
+    ...mirrors.map(({ cluster }) => cluster),
+  ];
 }

@@ -1,0 +1,102 @@
+/**
+ * RequestMirror, through a real Envoy.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { type Raw, route, to } from "./cluster.ts";
+import { any, parentRefs, serving } from "./serving.ts";
+
+interface Copy {
+  readonly host: string | null;
+  readonly path: string;
+  readonly header: string | null;
+  readonly body: string;
+}
+
+/** A backend that keeps what it is asked, and answers with something that nobody may see. */
+function recorder() {
+  const copies: Copy[] = [];
+  let arrived = Promise.withResolvers<void>();
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const { pathname, search } = new URL(request.url), { headers } = request;
+    const body = await request.text();
+    copies.push({ host: headers.get("host"), path: pathname + search, header: headers.get("x-set"), body });
+    arrived.resolve();
+    return new Response("not for clients", { status: 418 });
+  });
+  return {
+    port: server.addr.port,
+    copies,
+    /** Ends once there are so many copies. */
+    async received(count: number): Promise<void> {
+      while (copies.length < count) {
+        arrived = Promise.withResolvers();
+        await arrived.promise;
+      }
+    },
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+const mirror = (name: string, share: Raw = {}) => ({
+  type: "RequestMirror",
+  requestMirror: { backendRef: { name, port: 80 }, ...share },
+});
+
+Deno.test("traffic: each mirror gets a copy of what the backend gets, and the backend's answer counts", async () => {
+  await using one = recorder();
+  await using two = recorder();
+  const modifier = {
+    type: "RequestHeaderModifier",
+    requestHeaderModifier: { set: [{ name: "X-Set", value: "yes" }] },
+  };
+  const rule = { ...to("app", "/x"), filters: [modifier, mirror("one"), mirror("two")] };
+  await using served = await serving(any, [route("a", { parentRefs, rules: [rule] })], {
+    one: one.port,
+    two: two.port,
+  });
+  const { status, body } = await served.ask("/x?q=1", { host: "www.example.com" });
+  assertEquals([status, JSON.parse(body).backend], [200, "app"]);
+  await Promise.all([one.received(1), two.received(1)]);
+  const copy = { host: "www.example.com", path: "/x?q=1", header: "yes", body: "" };
+  assertEquals([one.copies, two.copies], [[copy], [copy]]);
+  // More than Envoy buffers at a time.
+  const large = "x".repeat(200_000);
+  const answer = await fetch(`http://127.0.0.1:${served.port}/x`, { method: "POST", body: large });
+  await answer.body?.cancel();
+  assertEquals(answer.status, 200);
+  await one.received(2);
+  assertEquals(one.copies[1]?.body.length, large.length);
+});
+
+Deno.test("traffic: mirrors get their share of requests", async () => {
+  await using one = recorder();
+  await using all = recorder();
+  const rule = (path: string, share: Raw) => ({
+    ...to("app", path),
+    filters: [mirror("one", share), mirror("all")],
+  });
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        rule("/percent", { percent: 20 }),
+        rule("/fraction", { fraction: { numerator: 25, denominator: 50 } }),
+        rule("/none", { percent: 0 }),
+      ],
+    }),
+  ], { one: one.port, all: all.port });
+  const requests = 400;
+  const count = async (path: string) => {
+    const before = one.copies.length, whole = all.copies.length;
+    for (let i = 0; i < requests; i++) assertEquals((await served.ask(path)).status, 200);
+    await all.received(whole + requests);
+    return one.copies.length - before;
+  };
+  // Five standard deviations.
+  const percent = await count("/percent"), fraction = await count("/fraction");
+  assert(Math.abs(percent - 80) < 40, `${percent} of 400 are 20 percent`);
+  assert(Math.abs(fraction - 200) < 50, `${fraction} of 400 are half`);
+  assertEquals(await count("/none"), 0);
+});
