@@ -28,6 +28,7 @@ export class Readiness {
   note(cluster: string): void {
     if (!this.#resources.has(`cluster:${cluster}`)) this.#unready.delete(cluster);
     else if (!this.#ready.has(cluster)) this.#unready.set(cluster, undefined);
+    this.check(cluster);
   }
 
   /** Notes that the proxy is told to remove a cluster. */
@@ -35,18 +36,17 @@ export class Readiness {
     this.#ready.delete(cluster);
   }
 
-  /** Strikes out what has become ready: acknowledged, with endpoints that were asked for and acknowledged. */
-  refresh(): void {
+  /** Strikes out a cluster if it has become ready: acknowledged, with endpoints that were asked for and acknowledged. */
+  check(cluster: string): void {
     const { cluster: clusters, endpoints } = this.#subscriptions;
-    for (const name of this.#unready.keys()) {
-      if (!clusters.held.has(name)) continue;
-      const ready = !this.#resources.has(endpoints.id(name)) ||
-        endpoints.names.has(name) && endpoints.held.has(name) && !endpoints.owed.has(name) &&
-          !endpoints.inFlight.has(name);
-      if (!ready) continue;
-      this.#unready.delete(name);
-      this.#ready.add(name);
-    }
+    const wanted = this.#unready.has(cluster) && this.#resources.has(clusters.id(cluster));
+    if (!wanted || !clusters.held.has(cluster)) return;
+    const ready = !this.#resources.has(endpoints.id(cluster)) ||
+      endpoints.names.has(cluster) && endpoints.held.has(cluster) && !endpoints.owed.has(cluster) &&
+        !endpoints.inFlight.has(cluster);
+    if (!ready) return;
+    this.#unready.delete(cluster);
+    this.#ready.add(cluster);
   }
 
   /** Whether a resource has to wait for clusters that it names, directly or by its routes. */

@@ -93,7 +93,10 @@ export class DeltaStream {
     for (const name of request.resource_names_unsubscribe ?? []) {
       this.#unsubscribe(subscription, name, outcomes);
     }
-    this.#readiness.refresh();
+    if (type === "cluster" || type === "endpoints") {
+      for (const { id } of outcomes) this.#readiness.check(id.slice(type.length + 1));
+      for (const name of subscribe) this.#readiness.check(name);
+    }
     return outcomes;
   }
 
@@ -103,6 +106,7 @@ export class DeltaStream {
       const colon = id.indexOf(":"), name = id.slice(colon + 1);
       this.#subscriptions[id.slice(0, colon) as ResourceType].touch(name);
       this.#note(id);
+      if (id.startsWith("endpoints:")) this.#readiness.check(name);
     }
   }
 

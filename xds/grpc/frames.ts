@@ -6,7 +6,7 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { sizeOf } from "../build/pack.ts";
 import type { DeltaResponse } from "../delta/stream.ts";
-import { typeUrls } from "../types.ts";
+import { typeUrls, type XdsResource } from "../types.ts";
 
 /** A call that ends with something else than OK. */
 export class GrpcError extends Error {
@@ -79,12 +79,22 @@ export function frameResponse(response: DeltaResponse): readonly Uint8Array[] {
     .tag(5, WireType.LengthDelimited).string(response.nonce);
   for (const name of response.removed) head.tag(6, WireType.LengthDelimited).string(name);
   const pieces: Uint8Array[] = [head.finish()];
-  for (const { bytes } of response.resources) {
-    pieces.push(new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(sizeOf(bytes)).finish(), ...bytes);
-  }
+  for (const { bytes } of response.resources) pieces.push(headOf(bytes), ...bytes);
   const frame = new Uint8Array(headSize);
   new DataView(frame.buffer).setUint32(1, sizeOf(pieces));
   return [frame, ...pieces];
+}
+
+const heads = new WeakMap<XdsResource["bytes"], Uint8Array>();
+
+/** What comes before a resource in a response: the number of its field and its length. Made once for all streams. */
+function headOf(bytes: XdsResource["bytes"]): Uint8Array {
+  let head = heads.get(bytes);
+  if (!head) {
+    head = new BinaryWriter().tag(2, WireType.LengthDelimited).uint32(sizeOf(bytes)).finish();
+    heads.set(bytes, head);
+  }
+  return head;
 }
 
 /** Puts small neighbours together, so that a write is worth its while; large pieces are passed on as they are. */
