@@ -26,7 +26,7 @@ interface Count {
 }
 
 /** Longest time of a stage, in milliseconds: whatever hangs, CI hears of it. */
-const patience = 15 * 60_000;
+const patience = 8 * 60_000;
 
 /** Where the results go. */
 const results = "build/test";
