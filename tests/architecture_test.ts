@@ -11,7 +11,7 @@ const allowed: { readonly [part: string]: readonly string[] } = {
   ir: ["types/runtime"],
   runtime: ["@peculiar/x509", "prom-client", "reflect-metadata", "node:"],
   kube: ["crds", "runtime", "@cloudydeno/kubernetes-apis", "@std/http", "rfc6902", "yaml", "zod", "node:"],
-  translate: ["crds", "ir", "graph", "re2js"],
+  translate: ["crds", "ir", "graph", "re2js", "node:crypto"],
   xds: ["ir", "runtime", "@bufbuild/protobuf", "node:"],
   webhooks: ["crds", "translate", "hono"],
   effects: ["crds", "kube", "runtime"],

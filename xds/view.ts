@@ -7,7 +7,7 @@ import type { XdsResource } from "./types.ts";
 import { Resource } from "./wire/envoy/discovery.ts";
 import { decode } from "./wire/mod.ts";
 
-/** Decodes what proxies are sent. The type is left out, since the resource's id says it. */
+/** Decodes what proxies are sent, without private keys. The type is left out, since the resource's id says it. */
 export function viewResource({ bytes }: Pick<XdsResource, "bytes">): { readonly [field: string]: unknown } {
   const whole = new Uint8Array(bytes.reduce((size, piece) => size + piece.length, 0));
   let at = 0;
@@ -16,5 +16,17 @@ export function viewResource({ bytes }: Pick<XdsResource, "bytes">): { readonly 
     at += piece.length;
   }
   const { "@type": _, ...fields } = decode(Resource, whole).resource as { readonly "@type": string };
-  return fields;
+  return withoutKeys(fields) as { readonly [field: string]: unknown };
+}
+
+/** The same without private keys, for all that is shown to people. */
+export function withoutKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutKeys);
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [
+      name,
+      name === "private_key" ? { inline_string: "[redacted]" } : withoutKeys(field),
+    ]),
+  );
 }

@@ -29,9 +29,19 @@ export interface Listener {
   readonly addresses: readonly string[];
   /** The port to bind, after any shift of privileged ports. */
   readonly port: number;
-  readonly protocol: "http";
+  readonly protocol: "http" | "https";
+  /** For `https`: how TLS is spoken, by the name that a client asks for (SNI). The most specific one decides. */
+  readonly chains?: readonly TlsChain[];
   /** The route table that answers requests. */
   readonly routes: Key;
+}
+
+/** How TLS is spoken with clients that ask for one of the names that a hostname stands for. */
+export interface TlsChain {
+  /** `*`, for clients that ask for no name too, `*.example.com` or `www.example.com`. */
+  readonly hostname: string;
+  /** Names of {@linkcode Ir.secrets}; which one is shown is for the client's abilities and the name to say. */
+  readonly certificates: readonly string[];
 }
 
 /** All virtual hosts of one HTTP listener port. Row key: its name, `namespace/name/port`. */
@@ -47,6 +57,11 @@ export interface VirtualHost {
   readonly routes: Key;
   /** `*`, `*.example.com` or `www.example.com`. */
   readonly hostname: string;
+  /**
+   * Behind TLS: the hostname of the {@linkcode TlsChain} that a connection must have come by. Requests on other
+   * connections are misdirected and answered with 421 (RFC 9110, 15.5.20).
+   */
+  readonly chain?: string;
   /** In order of precedence: the first that matches answers. */
   readonly entries: readonly Route[];
 }
@@ -177,6 +192,22 @@ export interface ClusterUse {
   readonly cluster: string;
 }
 
+/** A certificate with its key. Row key: its name, the `namespace/name` of where it is kept. */
+export interface Secret {
+  readonly name: string;
+  readonly kind: "certificate";
+  /** PEM: the certificate itself, then those that lead to its authority. */
+  readonly chain: string;
+  /** PEM. Never to be shown. */
+  readonly key: string;
+}
+
+/** Says that a Gateway's proxies need a secret. Row key: `GATEWAY|SECRET`. */
+export interface SecretUse {
+  readonly gateway: GatewayKey;
+  readonly secret: string;
+}
+
 /**
  * What one object puts into the proxies of one Gateway. Row key: `GATEWAY|ORIGIN`.
  *
@@ -191,7 +222,7 @@ export interface Contribution {
   readonly pieces: readonly Piece[];
 }
 
-/** The smallest part that a proxy can refuse: a rule of a route, a listener, a backend. */
+/** The smallest part that a proxy can refuse: a rule of a route, a listener, a backend, a certificate. */
 export interface Piece {
   /** Unique and stable in its Gateway: `HTTPRoute/default/web/rule/0`. */
   readonly id: Key;
@@ -236,5 +267,7 @@ export interface Ir {
   readonly clusters: Table<Cluster>;
   readonly clusterUses: Table<ClusterUse>;
   readonly endpoints: Table<Endpoints>;
+  readonly secrets: Table<Secret>;
+  readonly secretUses: Table<SecretUse>;
   readonly contributions: Table<Contribution>;
 }

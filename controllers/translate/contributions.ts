@@ -1,5 +1,5 @@
 /**
- * Who puts what into the proxies of which Gateway: Gateways, routes and Services.
+ * Who puts what into the proxies of which Gateway: Gateways, routes, Services and Secrets.
  *
  * Contributions say what is meant. They must not depend on rejections, or a rejection would lift itself.
  *
@@ -12,15 +12,17 @@ import { split, within } from "./keys.ts";
 import { contributionOf, type Placement, serviceContribution, serviceOrigin } from "./placements.ts";
 import { type GatewayState, listenerContent, listenerPiece, meantListeners } from "./ports.ts";
 import type { ResolvedRoute } from "./rules.ts";
+import { secretContributions, type SecretTables } from "./secrets.ts";
 
 export interface ContributionTables {
   readonly states: Table<GatewayState>;
+  readonly secrets: SecretTables;
   readonly placements: Table<Placement>;
   readonly resolved: Table<ResolvedRoute>;
 }
 
 export function deriveContributions(graph: Graph, tables: ContributionTables): Ir["contributions"] {
-  const { states, placements, resolved } = tables;
+  const { states, secrets, placements, resolved } = tables;
   const meant = graph.derive("meant clusters", placements, ({ gateway, origin }, read) => ({
     gateway,
     clusters: read(resolved, origin)?.rules.flatMap(({ clusters }) => clusters) ?? [],
@@ -32,6 +34,7 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
   );
   const all = graph.union<Contribution>("contributions by sort", [
     ["gateways ", graph.derive("contributions of gateways", states, gatewayContribution)],
+    ["secrets ", secretContributions(graph, secrets, states)],
     [
       "routes ",
       graph.derive("contributions of routes", placements, (placement, read) => {

@@ -4,8 +4,8 @@
  * @module
  */
 import type { Gateway, GatewayClass } from "../../crds/mod.ts";
-import type { Rejection } from "../ir/mod.ts";
-import type { Graph, Group, Table } from "../runtime/graph.ts";
+import type { GatewayKey } from "../ir/mod.ts";
+import type { Graph, Read, Table } from "../runtime/graph.ts";
 import type { Attachment } from "./attach.ts";
 import type { Class } from "./classes.ts";
 import type { Config } from "./config.ts";
@@ -14,7 +14,7 @@ import type { GatewayModel } from "./gateways.ts";
 import { within } from "./keys.ts";
 import type { RouteObject } from "./objects.ts";
 import type { Served } from "./placements.ts";
-import { type GatewayState, rejectionOf } from "./ports.ts";
+import { type GatewayState, rejectionOf, type Rejections } from "./ports.ts";
 import type { RouteModel } from "./route_kind.ts";
 import { routeKinds } from "./route_kinds.ts";
 import { originOf, type ResolvedRoute } from "./rules.ts";
@@ -25,7 +25,7 @@ export interface StatusTables {
   readonly classes: Table<Class>;
   readonly gateways: Table<GatewayModel>;
   readonly states: Table<GatewayState>;
-  readonly rejections: Table<Group<Rejection>>;
+  readonly rejectionsIn: (gateway: GatewayKey, read: Read) => Rejections;
   readonly routesByKind: readonly (readonly [prefix: string, routes: Table<RouteModel>])[];
   readonly resolved: Table<ResolvedRoute>;
   readonly attachments: Table<Attachment>;
@@ -55,7 +55,7 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
 }
 
 function deriveGatewayStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
-  const { gateways, states, attachments, rejections } = tables;
+  const { gateways, states, attachments, rejectionsIn } = tables;
   const byListener = graph.index("attachments by listener", attachments, ({ parents }) => {
     const accepted = parents.filter(({ refused }) => refused === undefined);
     const listeners = accepted.flatMap(({ gateway, listeners }) =>
@@ -67,14 +67,14 @@ function deriveGatewayStatuses(graph: Graph, world: World, tables: StatusTables)
   return graph.derive("statuses of gateways", states, (state, read, key) => {
     const model = read(gateways, key);
     const origin = within(key, `Gateway/${key}`);
-    const own = read(rejections, origin);
+    const rejections = rejectionsIn(key, read);
     return model && gatewayStatus(model, {
       listeners: state.listeners,
       addresses: read(world.addresses, key),
       verdict: read(world.verdicts, origin),
       proxies: read(world.proxies, key)?.length,
       attached: (listener) => read(attached, `${key}/${listener}`) ?? 0,
-      rejection: (listener) => rejectionOf(state, listener, own),
+      rejection: (listener) => rejectionOf(state, listener, rejections),
     });
   });
 }

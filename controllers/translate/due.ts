@@ -40,7 +40,7 @@ type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTrans
 const ownTypes = {
   GatewayClass: ["Accepted"],
   Gateway: ["Accepted", "Programmed"],
-  listener: ["Accepted", "Conflicted", "ResolvedRefs", "Programmed"],
+  listener: ["Accepted", "Conflicted", "ResolvedRefs", "Programmed", "OverlappingTLSConfig"],
   parent: ["Accepted", "ResolvedRefs", "Programmed", "PartiallyInvalid"],
 } as const;
 

@@ -28,12 +28,22 @@ export interface Listener {
   /** The kinds of routes that may attach. */
   readonly kinds: readonly RouteGroupKind[];
   readonly namespaces: RouteNamespaces;
+  /** Where the certificates are that it shows; absent where TLS does not end here. */
+  readonly certificates?: readonly ObjectRef[];
   /** Why it is Conflicted. */
   readonly conflict?: Fault;
   /** Why it is not Accepted. */
   readonly refused?: Fault;
   /** Why its references are not resolved. */
   readonly unresolved?: Fault;
+}
+
+/** A reference to an object, with what was left to defaults. */
+export interface ObjectRef {
+  readonly group: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
 }
 
 export type RouteNamespaces =
@@ -71,7 +81,7 @@ export const protocols: {
   };
 } = {
   HTTP: { transport: "tcp", hostnames: true, kinds: ["HTTPRoute"], served: true },
-  HTTPS: { transport: "tcp", hostnames: true, kinds: ["HTTPRoute"], served: false },
+  HTTPS: { transport: "tcp", hostnames: true, kinds: ["HTTPRoute"], served: true },
   TLS: { transport: "tcp", hostnames: true, kinds: ["TLSRoute"], served: false },
   TCP: { transport: "tcp", hostnames: false, kinds: ["TCPRoute"], served: false },
   UDP: { transport: "udp", hostnames: false, kinds: ["UDPRoute"], served: false },
@@ -88,7 +98,9 @@ export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>
     generation: metadata.generation ?? 0,
     className: spec.gatewayClassName,
     terminating: metadata.deletionTimestamp !== undefined,
-    listeners: withConflicts(spec.listeners.map(modelListener)),
+    listeners: withConflicts(
+      spec.listeners.map((listener) => modelListener(listener, metadata.namespace ?? "")),
+    ),
     requested: (spec.addresses ?? []).flatMap(({ type = "IPAddress", value }) =>
       type === "IPAddress" && value ? [value] : []
     ),
@@ -140,7 +152,7 @@ function refusal({ spec }: Gateway, ownClass: Class): Fault | undefined {
   return undefined;
 }
 
-function modelListener(listener: ListenerSpec): Listener {
+function modelListener(listener: ListenerSpec, ownNamespace: string): Listener {
   const { name, port, protocol } = listener;
   const known = Object.hasOwn(protocols, protocol) ? protocols[protocol] : undefined;
   const carried = known?.served ? known.kinds : [];
@@ -160,6 +172,16 @@ function modelListener(listener: ListenerSpec): Listener {
     hostname: known?.hostnames === false ? "*" : listener.hostname || "*",
     kinds: kinds.map((kind) => ({ group: gatewayGroup, kind })),
     namespaces: modelNamespaces(listener),
+    ...protocol === "HTTPS" && {
+      certificates: (listener.tls?.certificateRefs ?? []).map(
+        ({ group = "", kind = "Secret", namespace = ownNamespace, name }) => ({
+          group,
+          kind,
+          namespace,
+          name,
+        }),
+      ),
+    },
     ...!known?.served && {
       refused: {
         reason: "UnsupportedProtocol",

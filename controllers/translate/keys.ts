@@ -21,3 +21,8 @@ export function split(key: Key): readonly [gateway: GatewayKey, rest: string] {
 export function originOfPiece(piece: Key): Origin {
   return piece.split("/").slice(0, 3).join("/");
 }
+
+/** The namespace of `namespace/name`. */
+export function namespaceOf(key: Key): string {
+  return key.slice(0, key.indexOf("/"));
+}

@@ -3,7 +3,9 @@
  *
  * Here the tables are wired; what happens in a row is in the other files. The order is that of the data:
  *
- *     GatewayClass ─► classes ─► gateways ─► states ─► ports ───────────────► listeners
+ *                               Secrets ─► certificates ─────────────────► secrets
+ *                                   ▲          ▼
+ *     GatewayClass ─► classes ─► gateways ─► states ─► listening ─► ports ─► listeners
  *                                   │          │          └────┐
  *     routes of all kinds ─► routes ─► resolved ─► attachments ─► placements ─► served ─► virtual hosts, clusters
  *                                                                    └─► contributions          └─► endpoints
@@ -24,13 +26,15 @@ import { deriveContributions } from "./contributions.ts";
 import type { StatusWrite } from "./due.ts";
 import { modelGateway, unreadableGateway } from "./gateways.ts";
 import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
-import { originOfPiece, split, within } from "./keys.ts";
+import { namespaceOf, originOfPiece, split, within } from "./keys.ts";
 import type { RouteObject } from "./objects.ts";
 import { placeRoute, serve } from "./placements.ts";
-import { type GatewayState, irListener, portOf, servedListeners, stateOfGateway } from "./ports.ts";
+import { resolveListenerTls } from "./listener_tls.ts";
+import { irListener, listeningOf, portOf, type Rejections, stateOfGateway } from "./ports.ts";
 import { modelRoute, unreadableRoute } from "./route_kind.ts";
 import { descriptionOf, routeKinds } from "./route_kinds.ts";
 import { originOf, resolveRoute, unresolvableRoute } from "./rules.ts";
+import { deriveCertificates, deriveSecrets, secretContent } from "./secrets.ts";
 import { deriveDue, deriveStatuses } from "./derive_statuses.ts";
 import type { DesiredStatus } from "./statuses.ts";
 import { deriveVirtualHosts } from "./virtual_hosts.ts";
@@ -92,27 +96,46 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     return rules && attach(route, rules, read, { gateways, namespaces: objects.Namespace });
   });
 
-  // Listeners meet the ports that were really bound, and rejections.
-  const rejections = graph.index("rejections by origin", world.rejections, (_, key) => {
+  // Listeners meet their certificates, the ports that were really bound, and rejections.
+  const secrets = deriveCertificates(graph, world, gateways);
+  const rejectionsByOrigin = graph.index("rejections by origin", world.rejections, (_, key) => {
     const [gateway, piece] = split(key);
     return [within(gateway, originOfPiece(piece))];
   });
-  const states = graph.derive(
-    "gateway states",
-    gateways,
-    (model, read, key) => stateOfGateway(key, model, read(world.addresses, key)),
+  const rejectionsIn = (gateway: GatewayKey, read: Read): Rejections => ({
+    of: (origin) => read(rejectionsByOrigin, within(gateway, origin)),
+    contentOf: (secret) => secretContent(read(secrets.certificates, secret)),
+  });
+  const tls = { certificates: secrets.facts, grants };
+  const states = graph.derive("gateway states", gateways, (model, read, key) => {
+    const from = { kind: "Gateway", namespace: namespaceOf(key) } as const;
+    return stateOfGateway(
+      key,
+      model,
+      read(world.addresses, key),
+      (listener) => resolveListenerTls(listener, from, read, tls),
+    );
+  });
+  const listening = graph.derive(
+    "served listeners",
+    states,
+    (state, read, key) => listeningOf(state, rejectionsIn(key, read)),
   );
-  const servedOf = (gateway: GatewayKey, state: GatewayState, read: Read) =>
-    servedListeners(state, read(rejections, within(gateway, `Gateway/${gateway}`)));
   const statesByPort = graph.index(
     "gateway states by port",
     states,
     ({ listeners }) => [...new Set(listeners.map(({ portKey }) => portKey))],
   );
   const ports = graph.derive("ports", statesByPort, (group, read, key) => {
-    for (const state of group.values()) return portOf(key, state, servedOf(state.gateway, state, read));
+    for (const state of group.values()) {
+      const here = read(listening, state.gateway);
+      return here && portOf(key, state, here);
+    }
   });
-  const listeners = graph.derive("ir.listeners", ports, (port, _, key) => irListener(key, port));
+  const listeners = graph.derive("ir.listeners", ports, (port, read, key) => {
+    const here = read(listening, port.gateway);
+    return here && irListener(key, port, here);
+  });
 
   // What each route means to put into each Gateway, and what is served of it.
   const byGateway = graph.index("attachments by gateway", attachments, (attachment) => {
@@ -122,15 +145,13 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   });
   const placements = graph.derive("placements", byGateway, (group, read, key) => {
     const [gateway, origin] = split(key);
-    const state = read(states, gateway);
-    if (state === undefined) return undefined;
-    for (const attachment of group.values()) {
-      return placeRoute(attachment, state, servedOf(gateway, state, read), origin);
-    }
+    const here = read(listening, gateway);
+    if (here === undefined) return undefined;
+    for (const attachment of group.values()) return placeRoute(attachment, gateway, here.served, origin);
   });
   const served = graph.derive("served routes", placements, (placement, read) => {
     const rules = read(resolved, placement.origin);
-    return rules && serve(placement, rules, (origin) => read(rejections, within(placement.gateway, origin)));
+    return rules && serve(placement, rules, rejectionsIn(placement.gateway, read).of);
   });
 
   const tables = {
@@ -139,9 +160,10 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     routesByKind,
     resolved,
     attachments,
-    rejections,
+    rejectionsIn,
+    secrets,
     states,
-    servedOf,
+    listening,
     ports,
     placements,
     served,
@@ -150,6 +172,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     listeners,
     ...deriveVirtualHosts(graph, tables),
     ...deriveClusters(graph, world, served),
+    ...deriveSecrets(graph, secrets, listening),
     contributions: deriveContributions(graph, tables),
   };
   const statuses = deriveStatuses(graph, world, tables);

@@ -10,7 +10,7 @@ import { within } from "./keys.ts";
 import type { AttachedHostname, Attachment } from "./attach.ts";
 import type { ClusterSpec } from "./backends.ts";
 import type { Entry } from "./matches.ts";
-import type { GatewayState, ListenerState } from "./ports.ts";
+import type { ListenerState } from "./ports.ts";
 import { withoutClusters } from "./actions.ts";
 import { type ResolvedRoute, type ResolvedRule, safeStandIn } from "./rules.ts";
 
@@ -55,13 +55,13 @@ export function claimKey(gateway: GatewayKey, listener: string, original: string
 
 export function placeRoute(
   attachment: Attachment,
-  state: GatewayState,
+  gateway: GatewayKey,
   served: readonly ListenerState[],
   origin: Origin,
 ): Placement | undefined {
   const hostnames = new Map<string, readonly AttachedHostname[]>();
   for (const parent of attachment.parents) {
-    if (parent.gateway !== state.gateway) continue;
+    if (parent.gateway !== gateway) continue;
     for (const listener of parent.listeners) hostnames.set(listener.name, listener.hostnames);
   }
   const listeners = served.flatMap(({ listener, portKey, bound }): PlacedListener[] => {
@@ -69,7 +69,7 @@ export function placeRoute(
     return own ? [{ name: listener.name, portKey, bound, hostnames: own }] : [];
   });
   if (listeners.length === 0) return undefined;
-  return { gateway: state.gateway, origin, generation: attachment.generation, listeners };
+  return { gateway, origin, generation: attachment.generation, listeners };
 }
 
 /** What the route means to put into the proxies, rule by rule. */

@@ -7,6 +7,8 @@ import type { GatewayKey, Listener as IrListener, Rejection } from "../ir/mod.ts
 import { equal } from "../runtime/equal.ts";
 import type { Group, Key } from "../runtime/graph.ts";
 import type { Fault } from "./conditions.ts";
+import { within } from "./keys.ts";
+import type { ListenerTls } from "./listener_tls.ts";
 import { covering } from "./hostnames.ts";
 import { type GatewayModel, type Listener, protocols } from "./gateways.ts";
 import type { Addresses } from "./world.ts";
@@ -20,6 +22,8 @@ export interface ListenerState {
   readonly bound: number;
   /** Why it is not Accepted. */
   readonly refused?: Fault;
+  /** The certificates that it shows; absent where TLS does not end here. */
+  readonly tls?: ListenerTls;
 }
 
 /** The listeners of a Gateway. Row key: the Gateway. Absent while it is being deleted. */
@@ -32,13 +36,24 @@ export interface GatewayState {
   readonly listeners: readonly ListenerState[];
 }
 
+/** What is served of a Gateway. Row key: the Gateway. */
+export interface Listening {
+  /** Every listener that is served, with the certificates that proxies take. */
+  readonly served: readonly ListenerState[];
+  /**
+   * Those that are accepted but have no certificate. Their hostnames stay theirs: requests for them must not fall to a
+   * listener with a wider one, whose routes were not meant for them.
+   */
+  readonly silent: readonly ListenerState[];
+}
+
 /** One port with the listeners that share it. Row key: {@linkcode ListenerState.portKey}. */
 export interface Port {
   readonly gateway: GatewayKey;
   readonly bind: readonly string[];
   readonly bound: number;
   readonly protocol: string;
-  /** Their names by hostname. */
+  /** Their names by hostname, those of silent ones included. */
   readonly listeners: ReadonlyMap<string, string>;
 }
 
@@ -47,6 +62,7 @@ export function stateOfGateway(
   gateway: GatewayKey,
   model: GatewayModel,
   addresses: Addresses | undefined,
+  tlsOf: (listener: Listener) => ListenerTls | undefined,
 ): GatewayState | undefined {
   if (model.terminating) return undefined;
   const states = model.listeners.map((listener): ListenerState => {
@@ -54,11 +70,13 @@ export function stateOfGateway(
     const port = addresses?.ports?.[`${listener.port}${suffix}`];
     const refused = listener.refused ??
       (port?.state === "failed" ? { reason: "PortUnavailable", message: port.message } : undefined);
+    const tls = tlsOf(listener);
     return {
       listener,
       portKey: `${gateway}/${listener.port}${suffix}`,
       bound: port?.state === "bound" ? port.port : listener.port,
       ...refused && { refused },
+      ...tls && { tls },
     };
   });
   return {
@@ -84,9 +102,15 @@ function withoutCollision(state: ListenerState, states: readonly ListenerState[]
   return { ...state, refused: { reason: "PortUnavailable", message } };
 }
 
+/** Whether a listener has what it takes to be served. */
+export function isServable({ refused, tls }: ListenerState): boolean {
+  return refused === undefined && (tls === undefined || tls.certificates.length > 0);
+}
+
 /** What the proxies are told because of a listener; what a rejection of it is compared with. */
-export function listenerContent(state: GatewayState, { listener, bound }: ListenerState): unknown {
-  return { bind: state.bind, port: bound, protocol: listener.protocol, hostname: listener.hostname };
+export function listenerContent(state: GatewayState, { listener, bound, tls }: ListenerState): unknown {
+  const { protocol, hostname } = listener;
+  return { bind: state.bind, port: bound, protocol, hostname, ...tls && { certificates: tls.certificates } };
 }
 
 /** The piece of the data plane that a listener is. */
@@ -94,59 +118,94 @@ export function listenerPiece(gateway: GatewayKey, listener: string): Key {
   return `Gateway/${gateway}/listener/${listener}`;
 }
 
-/** The listeners that are meant to be served: those that are accepted, of a Gateway that is. */
+/** The origin of what a Secret puts into proxies, which is one piece; also that piece. */
+export function secretOrigin(secret: Key): Key {
+  return `Secret/${secret}`;
+}
+
+/** The listeners that are meant to be served: those that are accepted and have a certificate, of a Gateway that is. */
 export function meantListeners(state: GatewayState): readonly ListenerState[] {
-  return state.refused ? [] : state.listeners.filter(({ refused }) => refused === undefined);
+  return state.refused ? [] : state.listeners.filter(isServable);
 }
 
-/** The listeners that are served: what is meant, without what the proxies refuse. */
-export function servedListeners(
-  state: GatewayState,
-  rejections: Group<Rejection> | undefined,
-): readonly ListenerState[] {
-  return meantListeners(state).filter((listener) => !rejectionOf(state, listener, rejections));
+/** What there is to know about rejections. */
+export interface Rejections {
+  /** The rejections of what an origin puts into a Gateway. */
+  readonly of: (origin: Key) => Group<Rejection> | undefined;
+  /** What a Secret is at the moment; what a rejection of it is compared with. */
+  readonly contentOf: (secret: Key) => unknown;
 }
 
-/** The rejection that applies to a listener. */
+/** What is served: what is meant, without what the proxies refuse. */
+export function listeningOf(state: GatewayState, rejections: Rejections): Listening {
+  const served = meantListeners(state).flatMap((listener): readonly ListenerState[] => {
+    if (ownRejection(state, listener, rejections)) return [];
+    const { tls } = listener;
+    if (tls === undefined) return [listener];
+    const certificates = tls.certificates.filter((secret) => !secretRejection(state, secret, rejections));
+    return certificates.length > 0 ? [{ ...listener, tls: { ...tls, certificates } }] : [];
+  });
+  const names = new Set(served.map(({ listener }) => listener.name));
+  const silent = state.refused
+    ? []
+    : state.listeners.filter((listener) =>
+      listener.tls !== undefined && listener.refused === undefined && !names.has(listener.listener.name) &&
+      !ownRejection(state, listener, rejections)
+    );
+  return { served, silent };
+}
+
+/** The rejection that keeps a listener from being served: its own, or those of all its certificates. */
 export function rejectionOf(
   state: GatewayState,
   listener: ListenerState,
-  rejections: Group<Rejection> | undefined,
+  rejections: Rejections,
 ): Rejection | undefined {
-  const key = `${state.gateway}|${listenerPiece(state.gateway, listener.listener.name)}`;
-  const rejection = rejections?.get(key);
+  const own = ownRejection(state, listener, rejections);
+  if (own || listener.tls === undefined) return own;
+  const all = listener.tls.certificates.map((secret) => secretRejection(state, secret, rejections));
+  return all.includes(undefined)
+    ? undefined
+    : all.find((rejection) => rejection?.message !== undefined) ?? all[0];
+}
+
+function ownRejection(
+  state: GatewayState,
+  listener: ListenerState,
+  rejections: Rejections,
+): Rejection | undefined {
+  const piece = listenerPiece(state.gateway, listener.listener.name);
+  const rejection = rejections.of(`Gateway/${state.gateway}`)?.get(within(state.gateway, piece));
   return rejection && equal(rejection.content, listenerContent(state, listener)) ? rejection : undefined;
 }
 
-/** The name of the listener whose requests a hostname's are: the most specific one that covers it. */
-export function ownerOf(port: Port, hostname: string): string | undefined {
+function secretRejection(
+  { gateway }: GatewayState,
+  secret: Key,
+  { of, contentOf }: Rejections,
+): Rejection | undefined {
+  const origin = secretOrigin(secret);
+  const rejection = of(origin)?.get(within(gateway, origin));
+  return rejection && equal(rejection.content, contentOf(secret)) ? rejection : undefined;
+}
+
+/** The listener whose requests a hostname's are: the most specific one that covers it. */
+export function ownerOf(
+  port: Port,
+  hostname: string,
+): { readonly name: string; readonly hostname: string } | undefined {
   for (const candidate of covering(hostname)) {
-    const listener = port.listeners.get(candidate);
-    if (listener !== undefined) return listener;
+    const name = port.listeners.get(candidate);
+    if (name !== undefined) return { name, hostname: candidate };
   }
   return undefined;
 }
 
-export function irListener(key: Key, port: Port): IrListener {
-  return {
-    gateway: port.gateway,
-    name: key,
-    addresses: port.bind,
-    port: port.bound,
-    protocol: "http",
-    routes: key,
-  };
-}
-
 /** One port of a Gateway; `undefined` if none of its listeners is served. */
-export function portOf(
-  portKey: Key,
-  state: GatewayState,
-  served: readonly ListenerState[],
-): Port | undefined {
-  const own = served.filter((listener) => listener.portKey === portKey);
-  const [first] = own;
+export function portOf(portKey: Key, state: GatewayState, { served, silent }: Listening): Port | undefined {
+  const first = served.find((listener) => listener.portKey === portKey);
   if (first === undefined) return undefined;
+  const own = [...served, ...silent].filter((listener) => listener.portKey === portKey);
   return {
     gateway: state.gateway,
     bind: state.bind,
@@ -154,4 +213,23 @@ export function portOf(
     protocol: first.listener.protocol,
     listeners: new Map(own.map(({ listener }) => [listener.hostname, listener.name])),
   };
+}
+
+export function irListener(portKey: Key, port: Port, { served }: Listening): IrListener {
+  const own = served.filter((listener) => listener.portKey === portKey);
+  const chains = own.flatMap(({ listener, tls }) =>
+    tls ? [{ hostname: listener.hostname, certificates: tls.certificates }] : []
+  );
+  return {
+    gateway: port.gateway,
+    name: portKey,
+    addresses: port.bind,
+    port: port.bound,
+    ...isEncrypted(port) ? { protocol: "https", chains } : { protocol: "http" },
+    routes: portKey,
+  };
+}
+
+export function isEncrypted({ protocol }: Port): boolean {
+  return protocol === "HTTPS";
 }

@@ -9,8 +9,9 @@ import type { Attachment, Parent } from "./attach.ts";
 import type { Class } from "./classes.ts";
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
 import type { GatewayModel, RouteGroupKind } from "./gateways.ts";
+import { overlapOf } from "./overlaps.ts";
 import type { Served } from "./placements.ts";
-import type { ListenerState } from "./ports.ts";
+import { isServable, type ListenerState } from "./ports.ts";
 import type { RouteKindName } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
 import type { Addresses } from "./world.ts";
@@ -84,10 +85,15 @@ export interface GatewayFacts {
 
 export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): DesiredStatus {
   const { addresses } = facts;
-  const invalid = facts.listeners.filter(({ refused }) => refused !== undefined);
-  const refused = model.refused ?? noneValid(facts.listeners, invalid);
+  const invalid = facts.listeners.filter((listener) => !isServable(listener));
+  const refused = model.refused ?? noneValid(facts.listeners);
   const progress = refused
     ? { reason: "Invalid", message: "Not programmed, since the Gateway is not accepted" }
+    : invalid.length === facts.listeners.length
+    ? {
+      reason: "Invalid",
+      message: `Not programmed, since there is nothing to serve without ${summary(invalid)}`,
+    }
     : pendingOf(model.generation, facts.verdict, facts.proxies);
   // Once it is known which listeners are refused, the verdict does not speak of the others.
   const culprits = facts.listeners.some((listener) => facts.rejection(listener)?.message !== undefined);
@@ -114,15 +120,15 @@ export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): Desired
   };
 }
 
-function noneValid(all: readonly ListenerState[], invalid: readonly ListenerState[]): Fault | undefined {
-  if (invalid.length < all.length) return undefined;
-  const message = all.length === 0 ? "There is no listener" : `No listener is valid: ${summary(invalid)}`;
+function noneValid(all: readonly ListenerState[]): Fault | undefined {
+  if (all.some(({ refused }) => refused === undefined)) return undefined;
+  const message = all.length === 0 ? "There is no listener" : `No listener is valid: ${summary(all)}`;
   return { reason: "ListenersNotValid", message };
 }
 
 function summary(invalid: readonly ListenerState[]): string {
   const names = enumerate(invalid.map(({ listener }) => `"${listener.name}"`));
-  const reasons = [...new Set(invalid.map(({ refused }) => refused?.reason ?? ""))];
+  const reasons = [...new Set(invalid.map(({ refused, tls }) => (refused ?? tls?.faults[0])?.reason ?? ""))];
   return `listener${invalid.length === 1 ? "" : "s"} ${names} (${reasons.join(", ")})`;
 }
 
@@ -168,10 +174,14 @@ function listenerStatus(
   progress: Fault | undefined,
   facts: GatewayFacts,
 ): DesiredListener {
-  const { listener, refused, bound } = state;
+  const { listener, refused, bound, tls } = state;
   const rejection = facts.rejection(state);
+  const unresolved = [...listener.unresolved ? [listener.unresolved] : [], ...tls?.faults ?? []];
+  const overlap = overlapOf(state, facts.listeners);
   const unusable: Fault | undefined = refused
     ? { reason: listener.conflict ? refused.reason : "Invalid", message: notAccepted }
+    : !isServable(state)
+    ? { reason: "Invalid", message: "Not programmed, since it has no certificate that can be served" }
     : rejection && (rejection.message === undefined ? heldBack : refusedListener(rejection.message));
   const shifted = bound === listener.port
     ? ""
@@ -188,11 +198,15 @@ function listenerStatus(
         reason: "NoConflicts",
         message: "No other listener is like it",
       },
-      condition("ResolvedRefs", listener.unresolved, {
-        reason: "ResolvedRefs",
-        message: "Every reference is resolved",
-      }),
+      condition(
+        "ResolvedRefs",
+        unresolved[0] &&
+          { reason: unresolved[0].reason, message: join(unresolved.map(({ message }) => message)) },
+        { reason: "ResolvedRefs", message: "Every reference is resolved" },
+      ),
       condition("Programmed", unusable ?? progress, programmed(facts.verdict)),
+      // Of negative polarity: there only while it is true.
+      ...overlap ? [{ type: "OverlappingTLSConfig", status: "True" as const, ...overlap }] : [],
     ],
   };
 }

@@ -6,13 +6,13 @@
  *
  * @module
  */
-import type { GatewayKey, Ir, Route, VirtualHost } from "../ir/mod.ts";
-import type { Graph, Group, Key, Read, Table } from "../runtime/graph.ts";
+import type { Ir, Route, VirtualHost } from "../ir/mod.ts";
+import type { Graph, Group, Key, Table } from "../runtime/graph.ts";
 import { entryAt } from "./actions.ts";
 import { covering } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
 import { claimKey, type Placement, type Served } from "./placements.ts";
-import { type GatewayState, type ListenerState, ownerOf, type Port } from "./ports.ts";
+import { isEncrypted, type Listening, ownerOf, type Port } from "./ports.ts";
 
 /** Hostnames that a route or a listener brings to ports. */
 export interface Hosts {
@@ -34,8 +34,9 @@ export function hostsOfPlacement({ listeners }: Placement): Hosts {
 /**
  * Every listener has a virtual host of its own hostname: one without routes keeps requests from wider listeners.
  */
-export function hostsOfListeners(listeners: readonly ListenerState[]): Hosts {
-  return { keys: listeners.map(({ portKey, listener }) => hostKey(portKey, listener.hostname)) };
+export function hostsOfListeners({ served, silent }: Listening): Hosts {
+  const keys = [...served, ...silent].map(({ portKey, listener }) => hostKey(portKey, listener.hostname));
+  return { keys };
 }
 
 /** Splits the key of a virtual host: port, hostname. A hostname has no slash. */
@@ -54,11 +55,17 @@ export function virtualHost(
   claims: (listener: string, original: string) => Group<Served> | undefined,
 ): VirtualHost {
   const [portKey, hostname] = splitHostKey(key);
-  const listener = ownerOf(port, hostname);
+  const owner = ownerOf(port, hostname);
   const routes: Route[] = [];
+  const host: VirtualHost = {
+    routes: portKey,
+    hostname,
+    ...isEncrypted(port) && owner && { chain: owner.hostname },
+    entries: routes,
+  };
   const seen = new Set<Key>();
   for (const original of covering(hostname)) {
-    const members = listener === undefined ? undefined : claims(listener, original);
+    const members = owner === undefined ? undefined : claims(owner.name, original);
     if (members === undefined) continue;
     const entries = [...members].flatMap(([route, served]) => {
       if (seen.has(route)) return []; // Its rules are there already, for a more specific hostname.
@@ -68,16 +75,14 @@ export function virtualHost(
     entries.sort(compare);
     for (const entry of entries) {
       routes.push(entryAt(entry, port.bound).route);
-      if (matchesAll(entry.route.match)) return { routes: portKey, hostname, entries: routes };
+      if (matchesAll(entry.route.match)) return host;
     }
   }
-  return { routes: portKey, hostname, entries: routes };
+  return host;
 }
 
 export interface VirtualHostTables {
-  readonly states: Table<GatewayState>;
-  /** The listeners of a Gateway that are served. */
-  readonly servedOf: (gateway: GatewayKey, state: GatewayState, read: Read) => readonly ListenerState[];
+  readonly listening: Table<Listening>;
   readonly ports: Table<Port>;
   readonly placements: Table<Placement>;
   readonly served: Table<Served>;
@@ -86,17 +91,10 @@ export interface VirtualHostTables {
 /** Derives virtual hosts and the route tables that list them. */
 export function deriveVirtualHosts(
   graph: Graph,
-  { states, servedOf, ports, placements, served }: VirtualHostTables,
+  { listening, ports, placements, served }: VirtualHostTables,
 ): Pick<Ir, "virtualHosts" | "routeTables"> {
   const hosts = graph.union<Hosts>("hosts", [
-    [
-      "listeners ",
-      graph.derive(
-        "hosts of listeners",
-        states,
-        (state, read, gateway) => hostsOfListeners(servedOf(gateway, state, read)),
-      ),
-    ],
+    ["listeners ", graph.derive("hosts of listeners", listening, hostsOfListeners)],
     ["routes ", graph.derive("hosts of routes", placements, hostsOfPlacement)],
   ]);
   const byHost = graph.index("hosts by name", hosts, ({ keys }) => keys);

@@ -37,6 +37,11 @@ export interface World {
   readonly proxies: Source<readonly Proxy[]>;
   /** Row key: Gateway. No row: nothing has been assigned yet. */
   readonly addresses: Source<Addresses>;
+  /**
+   * The time, in milliseconds since 1970, under the key `now`: for what becomes untrue by itself, such as the validity of
+   * certificates. Set it every minute or so; without it nothing ever expires.
+   */
+  readonly time: Source<number>;
 }
 
 const gateway = "gateway.networking.k8s.io";
@@ -71,5 +76,6 @@ export function createWorld(graph: Graph): World {
     rejections: graph.source("rejections"),
     proxies: graph.source("proxies"),
     addresses: graph.source("addresses"),
+    time: graph.source("time"),
   };
 }

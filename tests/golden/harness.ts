@@ -19,6 +19,7 @@ import { deriveXds } from "../../xds/build/mod.ts";
 import type { XdsResource } from "../../xds/types.ts";
 import { Resource } from "../../xds/wire/envoy/discovery.ts";
 import { decode } from "../../xds/wire/mod.ts";
+import { viewResource } from "../../xds/view.ts";
 
 /** The document that stands for everything but the objects. */
 interface DataPlane {
@@ -87,11 +88,16 @@ export function produce(text: string): Produced {
   const written = writeStatuses(batch, objects);
   assertNoFailures(batch);
   const resources = [...xds!.entries()]
-    .map(([key, { gateway, bytes }]) => ({ key, gateway, resource: decode(Resource, concat(bytes)) }))
+    .map(([key, { gateway, bytes }]) => ({
+      key,
+      gateway,
+      resource: decode(Resource, concat(bytes)),
+      view: viewResource({ bytes }),
+    }))
     .sort((a, b) => a.key < b.key ? -1 : 1);
   const byGateway: { [gateway: string]: { [id: string]: unknown } } = {};
-  for (const { key, gateway, resource } of resources) {
-    (byGateway[gateway] ??= {})[key.slice(gateway.length + 1)] = withoutType(resource.resource);
+  for (const { key, gateway, view } of resources) {
+    (byGateway[gateway] ??= {})[key.slice(gateway.length + 1)] = view;
   }
   return { status: print(written), xds: print(byGateway), resources };
 }
@@ -160,11 +166,6 @@ function withoutTimes(value: unknown): unknown {
 export function assertNoFailures({ graph }: Pick<Batch, "graph">): void {
   const failures = graph.tables.flatMap(({ name, failures }) => [...failures].map(([key, error]) => ({ name, key, error })));
   assertEquals(failures, [], "no derivation throws");
-}
-
-function withoutType(resource: unknown): unknown {
-  const { "@type": _, ...rest } = resource as { readonly "@type"?: string };
-  return rest;
 }
 
 export function concat(pieces: readonly Uint8Array[]): Uint8Array {

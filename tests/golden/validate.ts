@@ -50,8 +50,23 @@ function staticListener(listener: Json, prefix: string, byId: ReadonlyMap<string
       manager.route_config = { ...routes, validate_clusters: false };
       delete manager.rds;
     }
+    if (chain.transport_socket) inlineSecrets(chain.transport_socket.typed_config.common_tls_context, prefix, byId);
   }
   return listener;
+}
+
+/** Puts secrets where they are named. */
+function inlineSecrets(context: Json, prefix: string, byId: ReadonlyMap<string, Json>): void {
+  const secret = ({ name }: Json): Json => {
+    const found = byId.get(`Secret/${name}`);
+    if (!found) throw new Error(`${prefix}no secret "${name}"`);
+    return found;
+  };
+  if (context.tls_certificate_sds_secret_configs) {
+    context.tls_certificates = context.tls_certificate_sds_secret_configs
+      .map((config: Json) => secret(config).tls_certificate);
+    delete context.tls_certificate_sds_secret_configs;
+  }
 }
 
 function staticCluster(cluster: Json, prefix: string, byId: ReadonlyMap<string, Json>): Json {

@@ -3,10 +3,12 @@
  *
  * @module
  */
-import type { Listener } from "../../controllers/ir/mod.ts";
+import type { Listener, TlsChain } from "../../controllers/ir/mod.ts";
 import type { Address } from "../wire/envoy/core.ts";
 import type * as envoy from "../wire/envoy/listener.ts";
+import { chainHeader } from "./chain_header.ts";
 import { httpFilters } from "./http_filters.ts";
+import { downstreamTls } from "./tls.ts";
 
 /** How the proxies of an installation listen; all of it applies to every listener. */
 export interface ListenerOptions {
@@ -36,16 +38,44 @@ export function buildListener(listener: Listener, options: ListenerOptions): env
     ...(others.length > 0
       ? { additional_addresses: others.map((ip) => ({ address: addressOf(ip, listener.port) })) }
       : {}),
-    filter_chains: [{
-      filters: [{
-        name: "envoy.filters.network.http_connection_manager",
-        typed_config: connectionManager(listener, options),
-      }],
-    }],
+    ...(listener.protocol === "https" ? { listener_filters: [tlsInspector] } : {}),
+    filter_chains: listener.chains?.map((chain) => buildChain(listener, chain, options)) ??
+      [{ filters: [httpFilter(connectionManager(listener, options))] }],
     per_connection_buffer_limit_bytes: 32_768,
     traffic_direction: "INBOUND",
     enable_reuse_port: options.reusePort ?? true,
   };
+}
+
+/** Reads the name that a client asks for, which picks the chain. */
+const tlsInspector: envoy.ListenerFilter = {
+  name: "envoy.filters.listener.tls_inspector",
+  typed_config: {
+    "@type": "type.googleapis.com/envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector",
+  },
+};
+
+/** One chain; its name tells Envoy which connections may stay when others change. */
+function buildChain(listener: Listener, chain: TlsChain, options: ListenerOptions): envoy.FilterChain {
+  const { hostname } = chain;
+  return {
+    name: `${listener.name}/${hostname}`,
+    ...(hostname === "*" ? {} : { filter_chain_match: { server_names: [hostname] } }),
+    filters: [
+      httpFilter({
+        ...connectionManager(listener, options),
+        early_header_mutation_extensions: [chainHeader(hostname)],
+      }),
+    ],
+    transport_socket: downstreamTls(chain),
+    transport_socket_connect_timeout: "10s",
+  };
+}
+
+type ConnectionManager = envoy.HttpConnectionManager & { readonly "@type": typeof hcm };
+
+function httpFilter(manager: ConnectionManager): envoy.Filter {
+  return { name: "envoy.filters.network.http_connection_manager", typed_config: manager };
 }
 
 function addressOf(address: string, port: number): Address {
@@ -54,10 +84,7 @@ function addressOf(address: string, port: number): Address {
   };
 }
 
-function connectionManager(
-  listener: Listener,
-  options: ListenerOptions,
-): envoy.HttpConnectionManager & { readonly "@type": typeof hcm } {
+function connectionManager(listener: Listener, options: ListenerOptions): ConnectionManager {
   return {
     "@type": hcm,
     stat_prefix: listener.name,

@@ -3,16 +3,18 @@
  *
  * @module
  */
-import type { Cluster, Endpoints, Ir, Listener, ResourceId } from "../../controllers/ir/mod.ts";
+import type { Cluster, Endpoints, Ir, Listener, ResourceId, Secret } from "../../controllers/ir/mod.ts";
 import type { Graph, Group, Table } from "../../controllers/runtime/graph.ts";
 import { resourceKey, type ResourceType, type XdsResource } from "../types.ts";
 import * as envoyCluster from "../wire/envoy/cluster.ts";
 import * as envoyListener from "../wire/envoy/listener.ts";
+import * as envoyTls from "../wire/envoy/tls.ts";
 import { encode, type Type } from "../wire/mod.ts";
 import { buildCluster, buildEndpoints } from "./cluster.ts";
 import { hashOf } from "./hash.ts";
 import { buildListener, type ListenerOptions } from "./listener.ts";
 import { packResource } from "./pack.ts";
+import { buildSecret } from "./secret.ts";
 import { ResourceTable } from "./table.ts";
 import { encodeRoutes, encodeVirtualHost } from "./virtual_host.ts";
 
@@ -52,6 +54,21 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
     }, { same });
   };
 
+  const secrets = graph.derive(
+    "xds/secret",
+    ir.secrets,
+    (secret: Secret) => share("secret", secret.name, envoyTls.Secret, buildSecret(secret)),
+    { same },
+  );
+  const secretsById = graph.index("xds/use of secret", ir.secretUses, (use) => [
+    resourceKey(use.gateway, `secret:${use.secret}`),
+  ]);
+  const usedSecrets = graph.derive("xds/used secret", secretsById, (group, read): XdsResource | undefined => {
+    const { gateway, secret } = only(group);
+    const shared = read(secrets, secret);
+    return shared && { gateway, ...shared };
+  }, { same });
+
   const listenersById = graph.index("xds/listener by id", ir.listeners, (listener) => [
     resourceKey(listener.gateway, `listener:${listener.name}`),
   ]);
@@ -67,7 +84,7 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
     ir.virtualHosts,
     (virtualHost, read) =>
       encodeVirtualHost(virtualHost, {
-        scheme: "http",
+        scheme: virtualHost.chain === undefined ? "http" : "https",
         port: () => read(ir.listeners, virtualHost.routes)?.port,
       }),
     { same: (before, after) => before.hash === after.hash },
@@ -93,6 +110,7 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   return new ResourceTable({
     cluster: uses("cluster", clusters),
     endpoints: uses("endpoints", endpoints),
+    secret: usedSecrets,
     listener: listeners,
     routes,
   });

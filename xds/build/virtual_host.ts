@@ -9,6 +9,7 @@
 import type { ResourceId, RouteTable, VirtualHost } from "../../controllers/ir/mod.ts";
 import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
+import { chainHeaderName, misdirected } from "./chain_header.ts";
 import { hashOf } from "./hash.ts";
 import type { Place } from "./redirect.ts";
 import { defaultRetries } from "./retry.ts";
@@ -24,14 +25,18 @@ export interface EncodedVirtualHost {
 
 /** Encodes a virtual host of the listener that `on` tells about. */
 export function encodeVirtualHost(
-  { hostname, entries }: VirtualHost,
+  { hostname, chain, entries }: VirtualHost,
   on: Omit<Place, "hostname">,
 ): EncodedVirtualHost {
   const bytes = encode(RouteConfiguration, {
     virtual_hosts: [{
       name: hostname,
       domains: [hostname],
-      routes: entries.map((route) => buildRoute(route, { hostname, ...on })),
+      routes: [
+        ...(chain === undefined ? [] : [misdirected(chain)]),
+        ...entries.map((route) => buildRoute(route, { hostname, ...on })),
+      ],
+      ...(chain === undefined ? {} : { request_headers_to_remove: [chainHeaderName] }),
       retry_policy: defaultRetries,
     }],
   });

@@ -15,6 +15,8 @@ import type {
   RouteAction,
   RouteMatch,
   RouteTable,
+  Secret,
+  SecretUse,
   VirtualHost,
   WeightedBackend,
 } from "../../../controllers/ir/mod.ts";
@@ -34,6 +36,8 @@ export function irSources(graph: Graph): IrSources {
     clusters: graph.source<Cluster>("clusters"),
     clusterUses: graph.source<ClusterUse>("clusterUses"),
     endpoints: graph.source<Endpoints>("endpoints"),
+    secrets: graph.source<Secret>("secrets"),
+    secretUses: graph.source<SecretUse>("secretUses"),
     contributions: graph.source<Contribution>("contributions"),
   };
 }

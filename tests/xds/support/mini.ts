@@ -115,6 +115,16 @@ export function mini(graph: Graph, port: number): Mini {
     proxies,
     verdicts,
     rejections,
-    ir: { listeners, routeTables, virtualHosts, clusters, clusterUses, endpoints, contributions },
+    ir: {
+      listeners,
+      routeTables,
+      virtualHosts,
+      clusters,
+      clusterUses,
+      endpoints,
+      secrets: graph.source("secrets"),
+      secretUses: graph.source("secret uses"),
+      contributions,
+    },
   };
 }

@@ -20,6 +20,7 @@ import {
 import {
   Address,
   ConfigSource,
+  HeaderValueOption,
   Http1ProtocolOptions,
   Http2ProtocolOptions,
   HttpProtocolOptions,
@@ -83,6 +84,24 @@ export const PathWithEscapedSlashesAction = enumeration(
     UNESCAPE_AND_FORWARD: 4,
   },
 );
+export const HeaderMutationRule = message("envoy.config.common.mutation_rules.v3.HeaderMutation", {
+  remove: field(1, string),
+  append: field(2, HeaderValueOption),
+}, { oneofs: [["remove", "append"]] });
+export type HeaderMutationRule = Infer<typeof HeaderMutationRule>;
+
+export const EarlyHeaderMutation = message(
+  "envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation",
+  { mutations: repeated(1, HeaderMutationRule) },
+);
+export type EarlyHeaderMutation = Infer<typeof EarlyHeaderMutation>;
+
+export const EarlyHeaderMutationExtension = message("envoy.config.core.v3.TypedExtensionConfig", {
+  name: field(1, string),
+  typed_config: field(2, anyOf(EarlyHeaderMutation)),
+});
+export type EarlyHeaderMutationExtension = Infer<typeof EarlyHeaderMutationExtension>;
+
 export const HttpConnectionManager = message(
   "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
   {
@@ -110,6 +129,7 @@ export const HttpConnectionManager = message(
     merge_slashes: field(33, bool),
     path_with_escaped_slashes_action: field(45, PathWithEscapedSlashesAction),
     strip_any_host_port: field(42, bool),
+    early_header_mutation_extensions: repeated(52, EarlyHeaderMutationExtension),
   },
   { oneofs: [["rds", "route_config"]] },
 );

@@ -1,0 +1,122 @@
+/**
+ * From a listener's references to the certificates that it shows.
+ *
+ * @module
+ */
+import type { ReferenceGrant } from "../../crds/mod.ts";
+import type { Group, Read, Table } from "../runtime/graph.ts";
+import { type Certificate, type Unusable, validityProblem } from "./certificates.ts";
+import type { Fault } from "./conditions.ts";
+import { gatewayGroup, type Listener, type ObjectRef } from "./gateways.ts";
+import { granted } from "./grants.ts";
+
+/**
+ * What there is to know about a Secret without looking at what it keeps: this stays the same when a certificate is
+ * renewed. Row key: `namespace/name`.
+ */
+export interface CertificateFacts {
+  /** Why it cannot be served. */
+  readonly problem?: string;
+  /** Why clients will not trust it, though it is served: the clock that says so may be the one that is wrong. */
+  readonly invalid?: string;
+  readonly dnsNames: readonly string[];
+}
+
+export function factsOf(
+  certificate: Certificate | Unusable,
+  now: number | undefined,
+): CertificateFacts {
+  if ("problem" in certificate) return { problem: certificate.problem, dnsNames: [] };
+  const invalid = now === undefined ? undefined : validityProblem(certificate, now);
+  return { ...invalid !== undefined && { invalid }, dnsNames: certificate.dnsNames };
+}
+
+/** The certificates of a listener at whose port TLS ends. */
+export interface ListenerTls {
+  /** Names of those that can be served, in the order of the references. */
+  readonly certificates: readonly string[];
+  /** The names that they are for. */
+  readonly dnsNames: readonly string[];
+  /** What is wrong with the references. */
+  readonly faults: readonly Fault[];
+}
+
+export interface TlsTables {
+  /** Of the Secrets that Gateways refer to. */
+  readonly certificates: Table<CertificateFacts>;
+  /** ReferenceGrants by their namespace. */
+  readonly grants: Table<Group<ReferenceGrant>>;
+}
+
+/** Whom a reference to a certificate is made by. */
+export interface Referrer {
+  readonly kind: "Gateway" | "ListenerSet";
+  readonly namespace: string;
+}
+
+/** Resolves what a listener refers to; `undefined` if TLS does not end there. */
+export function resolveListenerTls(
+  { certificates: refs }: Listener,
+  from: Referrer,
+  read: Read,
+  tables: TlsTables,
+): ListenerTls | undefined {
+  if (refs === undefined) return undefined;
+  const certificates = new Set<string>(), dnsNames = new Set<string>();
+  const faults: Fault[] = [];
+  if (refs.length === 0) {
+    faults.push({ reason: "InvalidCertificateRef", message: "tls.certificateRefs is empty, name a Secret" });
+  }
+  for (const [i, ref] of refs.entries()) {
+    const where = `tls.certificateRefs[${i}]`;
+    const facts = resolveCertificate(ref, from, read, tables);
+    if ("reason" in facts) {
+      faults.push({ reason: facts.reason, message: `${where}: ${facts.message}` });
+      continue;
+    }
+    const key = `${ref.namespace}/${ref.name}`;
+    certificates.add(key);
+    for (const name of facts.dnsNames) dnsNames.add(name);
+    if (facts.invalid !== undefined) {
+      faults.push({
+        reason: "InvalidCertificateRef",
+        message: `${where}: Secret "${key}": ${facts.invalid}; it is served all the same`,
+      });
+    }
+  }
+  return { certificates: [...certificates], dnsNames: [...dnsNames].sort(), faults };
+}
+
+/** What a reference leads to. Whether a Secret exists, and what is in it, is told only to those who may refer to it. */
+export function resolveCertificate(
+  { group, kind, namespace, name }: ObjectRef,
+  from: Referrer,
+  read: Read,
+  { certificates, grants }: TlsTables,
+): CertificateFacts | Fault {
+  const title = `Cannot use Secret "${namespace}/${name}"`;
+  if (group !== "" || kind !== "Secret") {
+    const full = group === "" ? kind : `${group}/${kind}`;
+    return {
+      reason: "InvalidCertificateRef",
+      message: `Cannot use ${full} "${namespace}/${name}": this kind is not supported, use a Secret`,
+    };
+  }
+  if (namespace !== from.namespace) {
+    const allowed = granted(
+      { from: { group: gatewayGroup, ...from }, to: { group, kind, name } },
+      read(grants, namespace),
+    );
+    if (!allowed) {
+      const message = `${title}: no ReferenceGrant in namespace "${namespace}" allows ${from.kind} ` +
+        `of namespace "${from.namespace}" to refer to this Secret`;
+      return { reason: "RefNotPermitted", message };
+    }
+  }
+  const facts = read(certificates, `${namespace}/${name}`);
+  if (facts === undefined) return { reason: "InvalidCertificateRef", message: `${title}: secret not found` };
+  if (facts.problem !== undefined) {
+    return { reason: "InvalidCertificateRef", message: `${title}: ${facts.problem}` };
+  }
+  return facts;
+}
