@@ -38,10 +38,10 @@ function interruption(): Pick<Io, "signal" | "hurry"> {
 /** Keeps V8 from growing the young generation to 48 MB for the sake of a throughput that nobody asks for. */
 const youngGeneration = "--v8-flags=--max-semi-space-size=4";
 
-/** Runs this same program again, with no more permissions than this one has been given. */
-function self(): readonly [string, ...string[]] {
+/** Runs this same program again, with just the permissions that are asked for. An executable's are fixed when it is compiled. */
+function self(permissions: readonly string[]): readonly [string, ...string[]] {
   if (Deno.build.standalone) return [Deno.execPath()];
-  return [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", youngGeneration, Deno.mainModule];
+  return [Deno.execPath(), "run", "--quiet", "--no-prompt", youngGeneration, ...permissions, Deno.mainModule];
 }
 
 const runProgram: Io["run"] = async ({ program, args, env, signal }) => {
@@ -77,9 +77,7 @@ function processIo(): Io {
     get hurry() {
       return (interrupted ??= interruption()).hurry;
     },
-    get self() {
-      return self();
-    },
+    self,
   };
 }
 

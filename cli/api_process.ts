@@ -28,7 +28,12 @@ export class ApiProcess implements AsyncDisposable {
   #path = "";
 
   private constructor({ data, apiPort, channel, logLevel, logFormat, io }: ApiProcessOptions) {
-    const [program, ...args] = io.self;
+    const [program, ...args] = io.self([
+      "--allow-read",
+      `--allow-write=${data}`,
+      "--allow-net=127.0.0.1",
+      "--allow-env",
+    ]);
     const format = logFormat === "auto" ? (io.errIsTerminal ? "text" : "json") : logFormat;
     const flags = ["--data", data, "--port", String(apiPort), "--channel", channel, "--until-stdin-ends"];
     this.#child = new Deno.Command(program, {
