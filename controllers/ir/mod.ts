@@ -111,6 +111,7 @@ export type RouteAction =
     readonly rewrite?: Rewrite;
     readonly timeouts?: Timeouts;
     readonly mirrors?: readonly Mirror[];
+    readonly cors?: Cors;
   }
   | {
     readonly kind: "redirect";
@@ -160,6 +161,27 @@ export interface Mirror {
 export interface Fraction {
   readonly numerator: number;
   readonly denominator: number;
+}
+
+/** What pages of other origins may do (CORS, GEP-1767). `*` is everybody or everything. */
+export interface Cors {
+  readonly origins: "*" | readonly OriginPattern[];
+  /** Whether requests may have cookies and the like. */
+  readonly credentials: boolean;
+  readonly methods: "*" | readonly string[];
+  /** Of requests. */
+  readonly headers: "*" | readonly string[];
+  /** Headers of responses that pages may read. */
+  readonly exposed: "*" | readonly string[];
+  /** Seconds for which a browser may remember the answer. */
+  readonly maxAge: number;
+}
+
+export interface OriginPattern {
+  readonly scheme: "http" | "https";
+  /** In lower case; `*` for every host, `*.example.com` for any number of labels in front. */
+  readonly host: string;
+  readonly port: number;
 }
 
 /** A backend as a proxy sees it. Row key: its name, `namespace/name/port` and what else tells it apart. */

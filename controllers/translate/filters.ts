@@ -9,9 +9,10 @@ import type {
   HTTPRouteFilter,
   LocalObjectReference,
 } from "../../crds/mod.ts";
-import type { Fraction, HeaderChanges } from "../ir/mod.ts";
+import type { Cors, Fraction, HeaderChanges } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
+import { readCors } from "./cors.ts";
 import { readRedirect, readRewrite } from "./url_filters.ts";
 import { headerFault } from "./validate.ts";
 
@@ -52,6 +53,7 @@ export interface Effects {
   readonly redirect?: Redirect;
   readonly rewrite?: { readonly hostname?: string; readonly path?: PathModifier };
   readonly mirrors?: readonly MirrorModel[];
+  readonly cors?: Cors;
   readonly extensions?: readonly Extension[];
 }
 
@@ -82,6 +84,13 @@ const filterKinds: { readonly [type: string]: FilterKind } = {
   RequestRedirect: { onBackends: false, read: readRedirect },
   URLRewrite: { onBackends: false, read: readRewrite },
   RequestMirror: { onBackends: false, read: readMirror },
+  CORS: {
+    onBackends: false,
+    read: (filter, where) => {
+      const cors = readCors(filter, where);
+      return "reason" in cors ? cors : { cors };
+    },
+  },
   ExtensionRef: {
     onBackends: true,
     read: ({ extensionRef: ref }, where) => ref ? { extensions: [{ ref, where }] } : {},
@@ -89,7 +98,11 @@ const filterKinds: { readonly [type: string]: FilterKind } = {
 };
 
 /** Filters that cannot be in one place: a redirect is answered before anything else could be done. */
-const exclusive = [["RequestRedirect", "URLRewrite"], ["RequestRedirect", "RequestMirror"]] as const;
+const exclusive = [
+  ["RequestRedirect", "URLRewrite"],
+  ["RequestRedirect", "RequestMirror"],
+  ["RequestRedirect", "CORS"],
+] as const;
 
 /** Reads a list of filters. Each fault makes the rule impossible to program. */
 export function readFilters(

@@ -77,10 +77,11 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   });
   const { index, faults } = rule;
   if (faults.length > 0) return { index, entries: standIns(route, rule), clusters: [], faults };
-  const { redirect, rewrite, requestHeaders, responseHeaders, extensions } = rule.effects;
+  const { redirect, rewrite, requestHeaders, responseHeaders, extensions, cors } = rule.effects;
   const manner: Manner = {
     ...rule.timeouts && { timeouts: rule.timeouts },
     ...mirrors.length > 0 && { mirrors },
+    ...cors && { cors },
   };
   const actionFor = (match: RouteMatch): RouteAction => {
     if (extensions) return failure;

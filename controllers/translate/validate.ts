@@ -23,6 +23,11 @@ export function regexFault(pattern: string): string | undefined {
 /** The characters of a token, as RFC 9110, 5.6.2 has it. */
 const token = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/;
 
+/** Whether a text could be the name of a header or a method. */
+export function isToken(text: string): boolean {
+  return token.test(text);
+}
+
 /** A field value without control characters other than tab, RFC 9110, 5.5. */
 // deno-lint-ignore no-control-regex -- control characters are what is looked for
 const fieldValue = /^[^\x00-\x08\x0a-\x1f\x7f]*$/;
@@ -33,7 +38,7 @@ export function headerFault(
   name: string,
   value: string,
 ): string | undefined {
-  if (!token.test(name)) return `"${name}" is not a header name, use letters, digits and hyphens`;
+  if (!isToken(name)) return `"${name}" is not a header name, use letters, digits and hyphens`;
   if (name.toLowerCase() === "host" && change !== "set") {
     return `there is always just one header "${name}", it can only be set`;
   }

@@ -71,6 +71,6 @@ export function prefixChange(
 }
 
 /** A regular expression of RE2 that matches just this text. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

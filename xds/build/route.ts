@@ -5,7 +5,9 @@
  */
 import type { PathChange, Route, RouteAction, Timeouts, WeightedBackend } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/route.ts";
+import { buildCors } from "./cors.ts";
 import { headerFields, hostChange } from "./headers.ts";
+import { filterNames } from "./http_filters.ts";
 import { buildMatch } from "./match.ts";
 import { buildMirror } from "./mirror.ts";
 import { buildRedirect, type Place, prefixChange } from "./redirect.ts";
@@ -26,7 +28,7 @@ export function buildRoute(route: Route, place: Place): envoy.Route {
   };
 }
 
-type Action = Pick<envoy.Route, "route" | "redirect" | "direct_response">;
+type Action = Pick<envoy.Route, "route" | "redirect" | "direct_response" | "typed_per_filter_config">;
 
 function buildAction(route: Route, place: Place): Action {
   const { action } = route;
@@ -42,7 +44,8 @@ function buildAction(route: Route, place: Place): Action {
 
 type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
 
-function buildForward(route: Route, { backends: all, rewrite, timeouts, mirrors }: Forward): Action {
+function buildForward(route: Route, action: Forward): Action {
+  const { backends: all, rewrite, timeouts, mirrors, cors } = action;
   const backends = all.filter((backend) => backend.weight > 0);
   const [first] = backends;
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
@@ -62,6 +65,7 @@ function buildForward(route: Route, { backends: all, rewrite, timeouts, mirrors 
       timeout: timeoutOf(timeouts ?? {}),
       ...(mirrors ? { request_mirror_policies: mirrors.map(buildMirror) } : {}),
     },
+    ...(cors ? { typed_per_filter_config: { [filterNames.cors]: buildCors(cors) } } : {}),
   };
 }
 
