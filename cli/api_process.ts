@@ -30,7 +30,8 @@ export class ApiProcess implements AsyncDisposable {
   private constructor({ data, apiPort, channel, logLevel, logFormat, io }: ApiProcessOptions) {
     const [program, ...args] = io.self([
       "--allow-read",
-      `--allow-write=${data}`,
+      // A comma separates paths unless it is doubled.
+      `--allow-write=${data.replaceAll(",", ",,")}`,
       "--allow-net=127.0.0.1",
       "--allow-env",
     ]);

@@ -27,6 +27,7 @@ import {
   type World,
 } from "../controllers/translate/mod.ts";
 import type { Kube } from "../kube/types.ts";
+import { Discovery } from "../kube/discovery.ts";
 import { watch, type WatchHealth } from "../kube/watch.ts";
 import { deriveXds, type XdsOptions } from "../xds/build/mod.ts";
 import { XdsCache } from "../xds/cache.ts";
@@ -117,10 +118,12 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     clock,
   });
 
+  const discovery = new Discovery(kube, kinds.map(kindNamed), { clock, log });
   const status = statusController({
     due: translation.due,
     kube,
     kindOf: (name) => kindNamed(name),
+    versionOf: (kind) => discovery.versionOf(kind),
     stamp,
     clock,
   });
@@ -148,6 +151,13 @@ export async function operate(options: OperateOptions): Promise<Operator> {
   const watches = new Map<string, WatchHealth>();
   const operator: Operator = { graph, world, translation, ledger, xds, loop, metrics, watches };
 
+  // Before the first answer, a kind that is not known yet would look like one that is not there.
+  const discovered = Promise.withResolvers<void>();
+  scope.spawn("discovery", async (signal) => {
+    await discovery.start(signal);
+    discovered.resolve();
+    await discovery.run(signal);
+  });
   for (const name of kinds) loop.await(kindNamed(name).plural);
   for (const name of kinds) {
     const kind = kindNamed(name), source = world.objects[name] as unknown as Source<ApiObject>;
@@ -156,7 +166,15 @@ export async function operate(options: OperateOptions): Promise<Operator> {
         watches.set(kind.plural, health);
         metrics.watchState(name, health.state);
       };
-      const events = watch(kube, kind, { clock, log, health, signal });
+      await abortable(discovered.promise, signal);
+      const events = watch(kube, kind, {
+        clock,
+        log,
+        health,
+        version: () => discovery.versionOf(kind),
+        installed: (signal) => discovery.changed(signal),
+        signal,
+      });
       await loop.follow(
         kind,
         counted(events, (type) => metrics.watchEvents.inc({ kind: name, type })),
@@ -171,6 +189,18 @@ export async function operate(options: OperateOptions): Promise<Operator> {
       observe: (lag) => metrics.eventLoopLag.observe(lag / 1000),
     }));
   return operator;
+}
+
+/** Rejects with the signal's reason if it is aborted first. */
+async function abortable(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>(), stop = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 async function* counted<E extends { readonly type: string }>(

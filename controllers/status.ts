@@ -26,6 +26,8 @@ export interface StatusOptions {
   readonly due: Table<StatusPatch>;
   readonly kube: Kube;
   readonly kindOf: (name: string) => Kind<ApiObject>;
+  /** The version of a kind that the API server has. */
+  readonly versionOf: (kind: Kind<ApiObject>) => string | undefined;
   /** Puts the time of the write into conditions that have changed. */
   readonly stamp: (patch: readonly PatchOperation[], now: Date) => readonly PatchOperation[];
   readonly clock: Clock;
@@ -37,7 +39,7 @@ export interface StatusOptions {
 const timeout = 30_000;
 
 export function statusController(options: StatusOptions): Controller<StatusPatch> {
-  const { due, kube, kindOf, stamp, clock, counted } = options;
+  const { due, kube, kindOf, versionOf, stamp, clock, counted } = options;
   /** Versions of objects that a write of ours has superseded. What is due then is due anew once the watch shows the next one. */
   const superseded = new Map<Key, string>();
   return {
@@ -47,15 +49,19 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
       if (superseded.get(row) !== write?.resourceVersion) superseded.delete(row);
     },
     async apply({ kind, key, resourceVersion, patch }, signal) {
-      const row = `${kind}/${key}`;
+      const row = `${kind}/${key}`, model = kindOf(kind), version = versionOf(model);
       if (superseded.get(row) === resourceVersion) return;
       const [name, namespace] = key.split("/").reverse() as [string, string?];
       try {
         await kube.patch(
-          kindOf(kind),
+          model,
           { name, ...namespace !== undefined && { namespace } },
           stamp(patch, clock.now()),
-          { subresource: "status", signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]) },
+          {
+            subresource: "status",
+            ...version !== undefined && { version },
+            signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+          },
         );
         superseded.set(row, resourceVersion);
         counted?.(kind, "written");

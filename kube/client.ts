@@ -21,7 +21,7 @@ import { ConnectionError, isStatus, KubeError, SilentError } from "./errors.ts";
 import { HttpClients } from "./http_clients.ts";
 import { pathOf } from "./paths.ts";
 import { type Attempt, retryDelay } from "./retry.ts";
-import type { Draft, Kube, Name, PatchOperation } from "./types.ts";
+import type { Draft, Kube, Name, PatchOperation, PatchOptions } from "./types.ts";
 
 export { KubeError } from "./errors.ts";
 
@@ -222,11 +222,11 @@ class Client implements Kube {
     kind: Kind<T>,
     name: Name,
     operations: readonly PatchOperation[],
-    options: { readonly subresource?: "status"; readonly signal?: AbortSignal } = {},
+    options: PatchOptions = {},
   ): Promise<T> {
     return this.#json({
       method: "PATCH",
-      path: this.#pathOf(kind, name, options.subresource),
+      path: this.#pathOf(kind, name, options),
       contentType: "application/json-patch+json",
       bodyJson: operations as unknown as JSONValue,
     }, options.signal);
@@ -249,8 +249,12 @@ class Client implements Kube {
     }, signal);
   }
 
-  #pathOf(kind: Kind, name: Name, subresource?: string): string {
-    return pathOf(kind, { ...placeOf(name), subresource, version: this.#options.versionOf?.(kind) });
+  #pathOf(kind: Kind, name: Name, { subresource, version }: PatchOptions = {}): string {
+    return pathOf(kind, {
+      ...placeOf(name),
+      subresource,
+      version: version ?? this.#options.versionOf?.(kind),
+    });
   }
 
   async #json<T>(opts: RequestOptions, signal: AbortSignal | undefined): Promise<T> {

@@ -7,6 +7,7 @@ import type { RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import type { Kind } from "../crds/kind.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
+import { Backoff } from "./backoff.ts";
 import { isStatus } from "./errors.ts";
 
 export interface DiscoveryOptions {
@@ -107,6 +108,22 @@ export class Discovery {
     this.#waiting.clear();
     for (const tell of waiting) tell();
     return true;
+  }
+
+  /** Looks until the server has answered once, however long that takes. Rejects only when the signal is aborted. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const backoff = new Backoff({ clock, first: 800, most: 30_000, reset: 120_000 });
+    for (;;) {
+      try {
+        await this.refresh(signal);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#log.warn("Cannot find out which kinds are served, trying again", { error });
+        await clock.sleep(backoff.failed(), { signal });
+      }
+    }
   }
 
   /** Looks every minute, and when poked, until the signal is aborted. Never fails. */

@@ -21,6 +21,13 @@ export interface Name {
 /** An object to be made: whatever its kind, without what the API server adds. */
 export type Draft = ApiObject | ApiObject & { readonly [field: string]: unknown };
 
+export interface PatchOptions {
+  readonly subresource?: "status";
+  /** The version of the kind to speak; by default the one that the client would. */
+  readonly version?: string;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * A client of one API server. All methods reject with {@linkcode KubeError} for an answer that is not a success, and
  * with the abort reason once `signal` is aborted.
@@ -39,7 +46,7 @@ export interface Kube extends RestClient {
     kind: Kind<T>,
     name: Name,
     operations: readonly PatchOperation[],
-    options?: { readonly subresource?: "status"; readonly signal?: AbortSignal },
+    options?: PatchOptions,
   ): Promise<T>;
   delete(
     kind: Kind,
