@@ -69,7 +69,10 @@ function history(seed: number, { restarts }: { readonly restarts: boolean }) {
     }
   };
 
-  for (const sim of sims) sim.connect();
+  for (const sim of sims) {
+    sim.quotes = random.pick(["culprit", "nobody", "anybody"]);
+    sim.connect();
+  }
   for (let step = 0; step < 120; step++) {
     const sim = sims[random.int(sims.length)]!, choice = random.int(10);
     if (choice === 0) edit();

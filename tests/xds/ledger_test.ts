@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { named } from "../../xds/ledger/clues.ts";
 import { gateway, LedgerWorld, piece, SimProxy } from "./support/ledger_world.ts";
 
 const waiting = "Waiting for the proxies to take the configuration";
@@ -188,6 +189,7 @@ Deno.test("of several suspects all are held back, then groups are released until
   w.settle();
   a!.connect().takeAll();
   const { answers } = a!;
+  a!.quotes = "nobody";
   for (let i = 4; i < 20; i++) {
     w.contribute(`N${i}`, 1, piece(`N${i}/0`, i === 7 || i === 15 ? `bad ${i}` : `good ${i}`));
   }
@@ -196,9 +198,9 @@ Deno.test("of several suspects all are held back, then groups are released until
   assertEquals(Object.keys(w.kept()).length, 16);
   assertEquals([w.verdict("N4"), w.verdict("O0")], [`pending 1 ${searching}`, "programmed 1"]);
   a!.takeAll();
-  assertEquals(w.kept(), { "N7/0": "no bad 7", "N15/0": "no bad 15" });
+  assertEquals(w.kept(), { "N7/0": "no way", "N15/0": "no way" });
   for (let i = 4; i < 20; i++) {
-    assertEquals(w.verdict(`N${i}`), i === 7 || i === 15 ? `rejected 1 no bad ${i}` : "programmed 1");
+    assertEquals(w.verdict(`N${i}`), i === 7 || i === 15 ? "rejected 1 no way" : "programmed 1");
   }
   // The first refusal, all held back, then at most two rounds for each halving on the way to a culprit.
   const rounds = a!.answers - answers;
@@ -211,6 +213,7 @@ Deno.test("what is edited during a search is tried anew, and what is deleted is 
     w.contribute(name, 1, piece(`${name}/0`, name === "A" ? "bad" : "good"));
   }
   w.settle();
+  a!.quotes = "nobody";
   a!.connect().take("routes:r");
   assertEquals(Object.keys(w.kept()), ["A/0", "B/0", "C/0", "D/0"]);
   w.contribute("A", 2, piece("A/0", "good"));
@@ -287,4 +290,46 @@ Deno.test("Gateways do not mix, and a Gateway that is gone is forgotten", () => 
   assertEquals(w.rejections.size, 0);
   assertEquals(w.ledger.report(other), []);
   w.ledger[Symbol.dispose]();
+});
+
+Deno.test("whoever the complaint quotes is held back first; the others go on", () => {
+  const { world: w, proxies: [a] } = world("a");
+  for (let i = 0; i < 100; i++) w.contribute(`O${i}`, 1, piece(`O${i}/0`, i === 50 ? "bad 50" : `good ${i}`));
+  w.settle();
+  a!.connect().take("routes:r");
+  assertEquals(w.kept(), { "O50/0": undefined });
+  assertEquals(w.verdict("O50"), `pending 1 ${searching}`);
+  a!.take("routes:r");
+  assertEquals(w.kept(), { "O50/0": "no bad 50" });
+  assertEquals([w.verdict("O50"), w.verdict("O51")], ["rejected 1 no bad 50", "programmed 1"]);
+  assertEquals(a!.answers, 2);
+});
+
+Deno.test("a complaint that quotes the wrong one does not get it convicted", () => {
+  const { world: w, proxies: [a] } = world("a");
+  for (let i = 0; i < 9; i++) w.contribute(`O${i}`, 1, piece(`O${i}/0`, i === 5 ? "bad 5" : `good ${i}`));
+  w.settle();
+  a!.quotes = "anybody";
+  a!.connect().takeAll();
+  assertEquals(Object.keys(w.kept()), ["O5/0"]);
+  for (let i = 0; i < 9; i++) assertMatch(w.verdict(`O${i}`)!, i === 5 ? /^rejected 1/ : /^programmed 1$/);
+});
+
+Deno.test("complaints are compared with all texts of a content, and the rarest decides", () => {
+  const contents = [
+    { match: { path: { type: "regex", value: "/a(" } } },
+    { match: { path: { type: "regex", value: "/aa(" } }, hosts: ["a.example.com"] },
+    { match: { path: { type: "exact", value: "/" } } },
+    "x",
+  ];
+  const found = (complaint: string) => {
+    const all = contents.map((content, i) => ({ content, i }));
+    return named(all, complaint).map(({ i }) => i);
+  };
+  assertEquals(found("Invalid regex '/aa(': missing )"), [1]);
+  assertEquals(found("Invalid regex '/a(': missing )"), [0]);
+  assertEquals(found("Invalid regex"), [0, 1], "both are of a type with that name");
+  assertEquals(found("duplicate domain a.example.com"), [1]);
+  assertEquals(found("x"), []);
+  assertEquals(found(""), []);
 });

@@ -9,6 +9,7 @@
 import type { Origin, Piece, Rejection, ResourceId } from "../../controllers/ir/mod.ts";
 import { equal } from "../../controllers/runtime/equal.ts";
 import type { Key } from "../../controllers/runtime/graph.ts";
+import { named } from "./clues.ts";
 import type { Progress } from "./progress.ts";
 import type { ProxyState } from "./proxy.ts";
 import { Search } from "./search.ts";
@@ -137,9 +138,20 @@ export class Culprits {
   #suspect(id: ResourceId, search: Search, proxy: ProxyState, complaint: string): void {
     const suspects = this.#suspects(id, proxy);
     if (suspects.length === 0) return; // Nothing that could be kept from it; a later version may be better.
-    search.refused(suspects.map(({ piece }) => piece.id), complaint);
-    const standing: Standing = suspects.length > 1 ? { state: "held" } : { state: "rejected", complaint };
-    for (const suspect of suspects) this.#set(suspect, standing, search);
+    const ids = (states: readonly PieceState[]) => states.map(({ piece }) => piece.id);
+    const likely = named(suspects.map((state) => ({ state, content: state.piece.content })), complaint)
+      .map(({ state }) => state);
+    if (suspects.length === 1) {
+      search.refused(ids(suspects), complaint);
+      this.#set(suspects[0]!, { state: "rejected", complaint }, search);
+    } else if (likely.length > 0 && likely.length < suspects.length) {
+      const others = suspects.filter((suspect) => !likely.includes(suspect));
+      search.suspected(ids(likely), ids(others), complaint);
+      for (const suspect of likely) this.#set(suspect, { state: "held" }, search);
+    } else {
+      search.refused(ids(suspects), complaint);
+      for (const suspect of suspects) this.#set(suspect, { state: "held" }, search);
+    }
   }
 
   #suspects(id: ResourceId, proxy: ProxyState): readonly PieceState[] {

@@ -39,6 +39,16 @@ export class Search {
     if (suspects.length > 1) this.#groups.push({ pieces: new Set(suspects), complaint });
   }
 
+  /**
+   * A culprit is among the suspects, and likely to be `named`: only those are held back from now on. If that does not
+   * do, nothing is known of them.
+   */
+  suspected(named: readonly string[], others: readonly string[], complaint: string): void {
+    this.#keepRest(false);
+    this.#rest = { pieces: new Set(named), complaint };
+    this.#tried = new Set(others);
+  }
+
   /** Everything that is not held back is fine. */
   accepted(): void {
     this.#keepRest(true);

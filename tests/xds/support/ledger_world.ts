@@ -121,6 +121,8 @@ export class SimProxy {
   connected = false;
   /** How often it has answered. */
   answers = 0;
+  /** Whose content its complaints quote. */
+  quotes: "culprit" | "nobody" | "anybody" = "culprit";
 
   constructor(world: LedgerWorld, readonly id: string) {
     this.#world = world;
@@ -168,10 +170,16 @@ export class SimProxy {
       this.#say({ type: "acked", id });
       return;
     }
-    const bad = (JSON.parse(version) as string[]).find((content) => content.startsWith("bad"));
+    const contents = JSON.parse(version) as string[];
+    const bad = contents.find((content) => content.startsWith("bad"));
     if (bad !== undefined) {
       this.refused.set(id, version);
-      this.#say({ type: "nacked", id, version, message: `no ${bad}` });
+      const quoted = {
+        culprit: bad,
+        nobody: "way",
+        anybody: contents.find((content) => content !== ""),
+      }[this.quotes];
+      this.#say({ type: "nacked", id, version, message: `no ${quoted}` });
     } else {
       this.acked.set(id, version);
       this.refused.delete(id);
