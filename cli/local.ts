@@ -82,7 +82,8 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     notBefore: new Date(now - 60_000),
     notAfter: new Date(now + tenYears),
   });
-  let dataPlane: DataPlane | undefined;
+  // Settles come before there is a data plane, which needs the port of the xDS server first.
+  const started: { dataPlane?: DataPlane } = {};
   const operator = await operate({
     kube,
     config: { ...defaultConfig, ...options.config },
@@ -94,13 +95,13 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     // Envoys of one user could otherwise share a port and not notice.
     listeners: { reusePort: false },
     settled: (operator) => {
-      if (operator.translation.gateways.changed.size > 0) dataPlane?.sync(wantsOf(operator));
+      if (operator.translation.gateways.changed.size > 0) started.dataPlane?.sync(wantsOf(operator));
       options.settled?.(operator);
     },
   });
   stack.use(operator.xds);
   const { world, loop } = operator;
-  dataPlane = stack.adopt(
+  const dataPlane = started.dataPlane = stack.adopt(
     await DataPlane.open({
       directory: data,
       binary,
@@ -125,12 +126,11 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     (plane) => plane.stop(hurry ? { signal: hurry } : {}),
   );
   dataPlane.sync(wantsOf(operator));
-  const plane = dataPlane;
   stack.use(
     await serveAdmin(`${data}/operator.sock`, {
       metrics,
       awaited: () => loop.awaited,
-      report: () => reportOf(operator, plane.statuses()),
+      report: () => reportOf(operator, dataPlane.statuses()),
       log,
     }),
   );

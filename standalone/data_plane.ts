@@ -115,8 +115,8 @@ export class DataPlane implements AsyncDisposable {
   async #prepare(): Promise<void> {
     const { onProxies } = this.#options;
     this.#busy = true;
-    for (let wants: readonly AddressWant[] | undefined; wants !== this.#wants;) {
-      wants = this.#wants;
+    for (let again = true; again;) {
+      const wants = this.#wants;
       const gateways = new Set(wants.map(({ gateway }) => gateway));
       for (const gateway of this.#desired.keys()) {
         if (gateways.has(gateway)) continue;
@@ -133,6 +133,7 @@ export class DataPlane implements AsyncDisposable {
         }
       }
       this.#fleet.sync(this.#desired);
+      again = wants !== this.#wants;
     }
     // Nothing is awaited since the last look at what is wanted.
     this.#busy = false;
