@@ -47,7 +47,13 @@ export function splitResourceKey(key: Key): { readonly gateway: GatewayKey; read
 
 /** What a stream tells about one proxy. */
 export type ProxyEvent =
-  | { readonly type: "connected"; readonly proxy: string; readonly gateway: GatewayKey }
+  | {
+    readonly type: "connected";
+    readonly proxy: string;
+    readonly gateway: GatewayKey;
+    /** What it runs, as in `envoy 1.40.0`. */
+    readonly software: string;
+  }
   | { readonly type: "disconnected"; readonly proxy: string; readonly gateway: GatewayKey }
   | {
     readonly type: "acked";

@@ -129,7 +129,7 @@ function history(seed: number, patience: Patience): Outcome {
 
 Deno.test("a proxy never loses a cluster that it uses, never gets routes before clusters, and ends up in sync", () => {
   let responses = 0, reconnects = 0;
-  for (let seed = 1; seed <= 3000; seed++) {
+  for (let seed = 1; seed <= 1500; seed++) {
     const outcome = history(seed, {
       ...defaultPatience,
       dependency: 1e9,
@@ -140,7 +140,7 @@ Deno.test("a proxy never loses a cluster that it uses, never gets routes before 
     responses += outcome.responses;
     reconnects += outcome.reconnects;
   }
-  assert(responses > 100_000 && reconnects > 10_000, `${responses} responses, ${reconnects} reconnects`);
+  assert(responses > 50_000 && reconnects > 5_000, `${responses} responses, ${reconnects} reconnects`);
 });
 
 Deno.test("without patience the same histories do harm: the property is not vacuous", () => {

@@ -271,7 +271,7 @@ Deno.test("Gateways do not mix, and a Gateway that is gone is forgotten", () => 
   w.proxies.set(other, [{ id: "z" }]);
   w.settle();
   a!.connect().takeAll();
-  w.observe({ type: "connected", proxy: "z", gateway: other });
+  w.observe({ type: "connected", proxy: "z", gateway: other, software: "envoy 1.40.0" });
   w.observe({
     type: "nacked",
     proxy: "z",
@@ -332,4 +332,26 @@ Deno.test("complaints are compared with all texts of a content, and the rarest d
   assertEquals(found("duplicate domain a.example.com"), [1]);
   assertEquals(found("x"), []);
   assertEquals(found(""), []);
+});
+
+Deno.test("what only an older version refuses is tried again once no proxy runs that any more", () => {
+  const { world: w, proxies: [a, b] } = world("a", "b");
+  w.contribute("A", 1, piece("A/0", "bad in 1.40"));
+  w.contribute("B", 1, piece("B/0", "bad for ever"));
+  w.settle();
+  a!.connect().takeAll();
+  b!.connect().takeAll();
+  const rejected = { "A/0": "no bad in 1.40", "B/0": "no bad for ever" };
+  assertEquals(w.kept(), rejected);
+  for (const proxy of [a!, b!]) {
+    assertEquals(w.kept(), rejected, "one of the old is still there");
+    proxy.disconnect();
+    proxy.software = "envoy 1.41.0";
+    proxy.tolerates = "bad in 1.40";
+    proxy.restart();
+  }
+  a!.takeAll();
+  b!.takeAll();
+  assertEquals(w.kept(), { "B/0": "no bad for ever" });
+  assertEquals([w.verdict("A"), w.verdict("B")], ["programmed 1", "rejected 1 no bad for ever"]);
 });

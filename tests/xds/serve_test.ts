@@ -46,7 +46,14 @@ function open(options: Partial<ServeOptions> = {}) {
 
 Deno.test("a stream is woken by requests and by changes, and reports what the proxy says", async () => {
   const { cache, requests, responses, events, ended } = open();
-  requests.send(request("cluster"));
+  const version = { major_number: 1, minor_number: 40, patch: 2 };
+  const node = {
+    id: "proxy",
+    cluster: "default/gw",
+    user_agent_name: "envoy",
+    user_agent_build_version: { version },
+  };
+  requests.send({ ...request("cluster"), node });
   await settle();
   assertEquals(responses.length, 1);
   requests.send(ack(responses[0]!));
@@ -61,7 +68,7 @@ Deno.test("a stream is woken by requests and by changes, and reports what the pr
   await ended;
   const identity = { proxy: "proxy", gateway: "default/gw" };
   assertEquals<readonly ProxyEvent[]>(events, [
-    { type: "connected", ...identity },
+    { type: "connected", ...identity, software: "envoy 1.40.2" },
     { type: "acked", ...identity, id: "cluster:a", version: "1" },
     { type: "disconnected", ...identity },
   ]);

@@ -85,7 +85,7 @@ export async function* serve(
     stop.abort();
   };
 
-  onEvent({ type: "connected", proxy, gateway });
+  onEvent({ type: "connected", proxy, gateway, software: softwareOf(first) });
   receive(first);
   const reading = read();
   try {
@@ -125,6 +125,11 @@ function identify(
     );
   }
   return identity;
+}
+
+function softwareOf({ node }: DeltaDiscoveryRequest): string {
+  const { major_number = 0, minor_number = 0, patch = 0 } = node?.user_agent_build_version?.version ?? {};
+  return `${node?.user_agent_name ?? "unknown"} ${major_number}.${minor_number}.${patch}`;
 }
 
 /** The next value; undefined at the end, and once `signal` is aborted, be the next value ever so late. */

@@ -12,13 +12,19 @@ import type { Key } from "../../controllers/runtime/graph.ts";
 import { named } from "./clues.ts";
 import type { Progress } from "./progress.ts";
 import type { ProxyState } from "./proxy.ts";
-import { Search } from "./search.ts";
+import { type Charge, Search } from "./search.ts";
 
 /** What becomes of a piece. */
 export type Standing =
   | { readonly state: "given" }
   | { readonly state: "held" }
-  | { readonly state: "rejected"; readonly complaint: string };
+  | { readonly state: "rejected" } & Charge;
+
+/** A proxy that refuses the current version of a resource. */
+interface Refuser {
+  readonly proxy: ProxyState;
+  readonly charge: Charge;
+}
 
 interface PieceState {
   readonly piece: Piece;
@@ -41,6 +47,7 @@ export class Culprits {
   readonly #pieces = new Map<Key, PieceState>();
   readonly #piecesOf = new Map<ResourceId, Set<PieceState>>();
   readonly #searches = new Map<ResourceId, Search>();
+  readonly #rejected = new Set<PieceState>();
   /** Whether what was decided has not had an effect yet. */
   #unsettled = false;
   #seq = 0;
@@ -75,6 +82,7 @@ export class Culprits {
         standing: old?.standing ?? { state: "given" },
       };
       this.#pieces.set(piece.id, state);
+      if (state.standing.state === "rejected") this.#rejected.add(state);
       for (const id of piece.resources) {
         const pieces = this.#piecesOf.get(id);
         if (pieces) pieces.add(state);
@@ -97,13 +105,27 @@ export class Culprits {
     if (!this.#searches.has(id)) this.#searches.set(id, new Search(proxy.id));
   }
 
+  /** Tries again what no proxy refuses any more, since those that did have been replaced by another version. */
+  reconsider(): void {
+    if (this.#rejected.size === 0) return;
+    const present = new Set<string>();
+    for (const { software } of this.#options.progress.connected()) present.add(software);
+    if (present.size === 0) return;
+    for (const state of this.#rejected) {
+      const { standing } = state;
+      if (standing.state === "rejected" && !present.has(standing.software)) {
+        this.#set(state, { state: "given" });
+      }
+    }
+  }
+
   /** Takes every step that the answers of the proxies allow. */
   advance(): void {
     for (const [id, search] of this.#searches) {
       if (this.#unsettled) return; // The answers are about what was given before.
       const refuser = this.#refuser(id);
       if (refuser) {
-        this.#suspect(id, search, refuser.proxy, refuser.complaint);
+        this.#suspect(id, search, refuser);
       } else if (this.#isAccepted(id, search)) {
         search.accepted();
         this.#step(id, search);
@@ -111,12 +133,14 @@ export class Culprits {
     }
   }
 
-  #refuser(id: ResourceId): { readonly proxy: ProxyState; readonly complaint: string } | undefined {
+  #refuser(id: ResourceId): Refuser | undefined {
     const current = this.#options.progress.current(id);
     if (current === undefined) return undefined;
     for (const proxy of this.#options.progress.connected()) {
       const refusal = proxy.refused.get(id);
-      if (refusal?.version === current) return { proxy, complaint: refusal.message };
+      if (refusal?.version === current) {
+        return { proxy, charge: { complaint: refusal.message, software: proxy.software } };
+      }
     }
     return undefined;
   }
@@ -135,21 +159,21 @@ export class Culprits {
     return accepted;
   }
 
-  #suspect(id: ResourceId, search: Search, proxy: ProxyState, complaint: string): void {
+  #suspect(id: ResourceId, search: Search, { proxy, charge }: Refuser): void {
     const suspects = this.#suspects(id, proxy);
     if (suspects.length === 0) return; // Nothing that could be kept from it; a later version may be better.
     const ids = (states: readonly PieceState[]) => states.map(({ piece }) => piece.id);
-    const likely = named(suspects.map((state) => ({ state, content: state.piece.content })), complaint)
+    const likely = named(suspects.map((state) => ({ state, content: state.piece.content })), charge.complaint)
       .map(({ state }) => state);
     if (suspects.length === 1) {
-      search.refused(ids(suspects), complaint);
-      this.#set(suspects[0]!, { state: "rejected", complaint }, search);
+      search.refused(ids(suspects), charge);
+      this.#set(suspects[0]!, { state: "rejected", ...charge }, search);
     } else if (likely.length > 0 && likely.length < suspects.length) {
       const others = suspects.filter((suspect) => !likely.includes(suspect));
-      search.suspected(ids(likely), ids(others), complaint);
+      search.suspected(ids(likely), ids(others), charge);
       for (const suspect of likely) this.#set(suspect, { state: "held" }, search);
     } else {
-      search.refused(ids(suspects), complaint);
+      search.refused(ids(suspects), charge);
       for (const suspect of suspects) this.#set(suspect, { state: "held" }, search);
     }
   }
@@ -176,7 +200,7 @@ export class Culprits {
         for (const piece of step.pieces) this.#setById(piece, { state: "given" }, search);
         return;
       }
-      this.#setById(step.piece, { state: "rejected", complaint: step.complaint }, search);
+      this.#setById(step.piece, { state: "rejected", ...step.charge }, search);
     }
   }
 
@@ -185,10 +209,12 @@ export class Culprits {
     if (state) this.#set(state, standing, by);
   }
 
-  #set(state: PieceState, standing: Standing, by: Search): void {
+  #set(state: PieceState, standing: Standing, by?: Search): void {
     const { id, content } = state.piece;
     for (const search of this.#searches.values()) if (search !== by) search.forget(id);
     state.standing = standing;
+    if (standing.state === "rejected") this.#rejected.add(state);
+    else this.#rejected.delete(state);
     state.since = this.#seq + 1;
     this.#unsettled = true;
     this.#options.reject(
@@ -202,6 +228,7 @@ export class Culprits {
 
   #drop(state: PieceState): void {
     this.#pieces.delete(state.piece.id);
+    this.#rejected.delete(state);
     for (const id of state.piece.resources) {
       const pieces = this.#piecesOf.get(id);
       pieces?.delete(state);

@@ -144,11 +144,14 @@ export class GatewayLedger {
     const proxy = this.#progress.proxy(event.proxy);
     if (event.type === "disconnected") {
       proxy.streams--;
+      this.#culprits.reconsider();
       return this.#forgetUnlessNeeded(proxy);
     }
     this.#heard(proxy, now);
     if (event.type === "connected") {
       proxy.streams++;
+      proxy.software = event.software;
+      this.#culprits.reconsider();
       // It may have been restarted: what it really has it says next.
       proxy.acked.clear();
       proxy.refused.clear();

@@ -14,6 +14,8 @@ export interface Refusal {
 export class ProxyState {
   /** Streams that are open; two for a moment while it reconnects. */
   streams = 0;
+  /** What it runs. */
+  software = "";
   readonly acked = new Map<ResourceId, string>();
   readonly refused = new Map<ResourceId, Refusal>();
   /** How many contributions it keeps waiting. */

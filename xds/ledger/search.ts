@@ -11,8 +11,15 @@
 /** Suspects that are held back together. */
 interface Group {
   readonly pieces: Set<string>;
-  /** What the proxy says about one of them at least; undefined if it may have nothing against any. */
-  complaint: string | undefined;
+  /** What is said against one of them at least; undefined if there may be nothing against any. */
+  charge: Charge | undefined;
+}
+
+/** What a proxy says against something. */
+export interface Charge {
+  readonly complaint: string;
+  /** What that proxy runs: another version may think otherwise. */
+  readonly software: string;
 }
 
 /** What to do next. */
@@ -20,7 +27,7 @@ export type Step =
   /** Let these have another try. */
   | { readonly type: "release"; readonly pieces: readonly string[] }
   /** This is one. */
-  | { readonly type: "convict"; readonly piece: string; readonly complaint: string }
+  | { readonly type: "convict"; readonly piece: string; readonly charge: Charge }
   | { readonly type: "done" };
 
 /** The search for what makes proxies refuse one resource. */
@@ -34,18 +41,18 @@ export class Search {
   constructor(readonly witness: string) {}
 
   /** A culprit is among the suspects: all of them are held back from now on. A single one is convicted by that. */
-  refused(suspects: readonly string[], complaint: string): void {
+  refused(suspects: readonly string[], charge: Charge): void {
     this.#keepRest(false);
-    if (suspects.length > 1) this.#groups.push({ pieces: new Set(suspects), complaint });
+    if (suspects.length > 1) this.#groups.push({ pieces: new Set(suspects), charge });
   }
 
   /**
    * A culprit is among the suspects, and likely to be `named`: only those are held back from now on. If that does not
    * do, nothing is known of them.
    */
-  suspected(named: readonly string[], others: readonly string[], complaint: string): void {
+  suspected(named: readonly string[], others: readonly string[], charge: Charge): void {
     this.#keepRest(false);
-    this.#rest = { pieces: new Set(named), complaint };
+    this.#rest = { pieces: new Set(named), charge };
     this.#tried = new Set(others);
   }
 
@@ -56,22 +63,22 @@ export class Search {
 
   /** A piece is no longer what it was, gone or judged elsewhere: nothing that was learnt about its group holds. */
   forget(piece: string): void {
-    if (this.#rest && this.#tried.has(piece)) this.#rest.complaint = undefined;
+    if (this.#rest && this.#tried.has(piece)) this.#rest.charge = undefined;
     for (const group of [...this.#groups, ...this.#rest ? [this.#rest] : []]) {
-      if (group.pieces.delete(piece)) group.complaint = undefined;
+      if (group.pieces.delete(piece)) group.charge = undefined;
     }
   }
 
   /** The next step, to be taken once the proxy has accepted everything that is not held back. */
   next(): Step {
     for (let group = this.#groups.pop(); group; group = this.#groups.pop()) {
-      const pieces = [...group.pieces].sort(), { complaint } = group;
+      const pieces = [...group.pieces].sort(), { charge } = group;
       if (pieces.length === 0) continue;
-      if (complaint === undefined) return { type: "release", pieces };
-      if (pieces.length === 1) return { type: "convict", piece: pieces[0]!, complaint };
+      if (charge === undefined) return { type: "release", pieces };
+      if (pieces.length === 1) return { type: "convict", piece: pieces[0]!, charge };
       const half = Math.ceil(pieces.length / 2);
       const tried = pieces.slice(0, half);
-      this.#rest = { pieces: new Set(pieces.slice(half)), complaint };
+      this.#rest = { pieces: new Set(pieces.slice(half)), charge };
       this.#tried = new Set(tried);
       return { type: "release", pieces: tried };
     }
@@ -81,7 +88,7 @@ export class Search {
   /** With the first half accepted, the culprit is in the other; otherwise nothing is known of the other. */
   #keepRest(accepted: boolean): void {
     if (!this.#rest) return;
-    if (!accepted) this.#rest.complaint = undefined;
+    if (!accepted) this.#rest.charge = undefined;
     this.#groups.push(this.#rest);
     this.#rest = undefined;
   }

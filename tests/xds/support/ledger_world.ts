@@ -121,6 +121,9 @@ export class SimProxy {
   connected = false;
   /** How often it has answered. */
   answers = 0;
+  software = "envoy 1.40.0";
+  /** What it has nothing against, although it is bad. */
+  tolerates: string | undefined;
   /** Whose content its complaints quote. */
   quotes: "culprit" | "nobody" | "anybody" = "culprit";
 
@@ -131,7 +134,7 @@ export class SimProxy {
   connect(): this {
     this.connected = true;
     this.refused.clear();
-    this.#say({ type: "connected" });
+    this.#say({ type: "connected", software: this.software });
     // What it has counts as acknowledged, as by `initial_resource_versions`.
     for (const [id, version] of [...this.acked]) this.#say({ type: "acked", id, version });
     return this;
@@ -171,7 +174,7 @@ export class SimProxy {
       return;
     }
     const contents = JSON.parse(version) as string[];
-    const bad = contents.find((content) => content.startsWith("bad"));
+    const bad = contents.find((content) => content.startsWith("bad") && content !== this.tolerates);
     if (bad !== undefined) {
       this.refused.set(id, version);
       const quoted = {

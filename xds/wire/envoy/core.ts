@@ -27,12 +27,25 @@ export const Locality = message("envoy.config.core.v3.Locality", {
 });
 export type Locality = Infer<typeof Locality>;
 
+export const SemanticVersion = message("envoy.type.v3.SemanticVersion", {
+  major_number: field(1, uint32),
+  minor_number: field(2, uint32),
+  patch: field(3, uint32),
+});
+export type SemanticVersion = Infer<typeof SemanticVersion>;
+
+export const BuildVersion = message("envoy.config.core.v3.BuildVersion", {
+  version: field(1, SemanticVersion),
+});
+export type BuildVersion = Infer<typeof BuildVersion>;
+
 export const Node = message("envoy.config.core.v3.Node", {
   id: field(1, string),
   cluster: field(2, string),
   metadata: field(3, Struct),
   locality: field(4, Locality),
   user_agent_name: field(6, string),
+  user_agent_build_version: field(8, BuildVersion),
   client_features: repeated(10, string),
 });
 export type Node = Infer<typeof Node>;
