@@ -6,7 +6,7 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { ask, backend, freePort } from "./support/http.ts";
 import { anyPath, endpointsOf, forward } from "./support/ir.ts";
-import { gateway, type MiniRoute } from "./support/mini.ts";
+import { gateway, type Mini, type MiniRoute } from "./support/mini.ts";
 import { miniRig } from "./support/rig.ts";
 
 /** A regular expression that no compiler takes. */
@@ -15,28 +15,27 @@ const bad = {
   action: forward("a/b/80"),
 };
 
+const origin = (i: number) => `HTTPRoute/default/r${i}`, host = (i: number) => `r${i}.example.com`;
+
+function good(i: number, generation = 1): MiniRoute {
+  return { hostname: host(i), generation, rules: [{ action: forward("a/b/80") }] };
+}
+
+/** What all tests start from: a listener and a cluster. */
+function furnish({ listeners, clusters, endpoints, proxies }: Mini, port: number, backend: number): void {
+  const name = `${gateway}/${port}`;
+  listeners.set(name, { gateway, name, addresses: ["127.0.0.1"], port, protocol: "http", routes: name });
+  clusters.set("a/b/80", { name: "a/b/80", protocol: "http1" });
+  endpoints.set("a/b/80", endpointsOf("a/b/80", backend));
+  proxies.set(gateway, [{ id: "proxy" }]);
+}
+
 Deno.test("a refused rule becomes a 500 with Envoy's text, its neighbours go on, and fixing it lifts the rejection", async () => {
   const port = freePort();
   await using rig = await miniRig(port);
   await using web = backend("web");
   const { mini } = rig;
-  mini.listeners.set(`${gateway}/${port}`, {
-    gateway,
-    name: `${gateway}/${port}`,
-    addresses: ["127.0.0.1"],
-    port,
-    protocol: "http",
-    routes: `${gateway}/${port}`,
-  });
-  mini.clusters.set("a/b/80", { name: "a/b/80", protocol: "http1" });
-  mini.endpoints.set("a/b/80", endpointsOf("a/b/80", web.port));
-  mini.proxies.set(gateway, [{ id: "proxy" }]);
-  const origin = (i: number) => `HTTPRoute/default/r${i}`, host = (i: number) => `r${i}.example.com`;
-  const good = (i: number, generation = 1): MiniRoute => ({
-    hostname: host(i),
-    generation,
-    rules: [{ action: forward("a/b/80") }],
-  });
+  furnish(mini, port, web.port);
   for (let i = 0; i < 8; i++) mini.routes.set(origin(i), good(i));
   rig.settle();
   await rig.envoy();
@@ -82,4 +81,44 @@ Deno.test("a refused rule becomes a 500 with Envoy's text, its neighbours go on,
   );
   assertEquals((await ask(port, "/other", { host: host(2) })).status, 200);
   assertEquals([...mini.rejections.entries()].map(([key]) => key), [`${gateway}|${origin(4)}/rule/1`]);
+});
+
+Deno.test("a new operator finds the culprit again, and the neighbours do not notice", async () => {
+  const port = freePort();
+  await using first = await miniRig(port);
+  await using web = backend("web");
+  const fill = ({ mini }: { readonly mini: Mini }) => {
+    furnish(mini, port, web.port);
+    for (let i = 0; i < 50; i++) mini.routes.set(origin(i), i === 7 ? { ...good(i), rules: [bad] } : good(i));
+  };
+  const judged = ({ mini }: { readonly mini: Mini }) => () => {
+    const states = Array.from({ length: 50 }, (_, i) => mini.verdicts.get(`${gateway}|${origin(i)}`)?.state);
+    return states.every((state, i) => state === (i === 7 ? "rejected" : "programmed"));
+  };
+  fill(first);
+  first.settle();
+  await first.envoy();
+  await first.until("all are judged", judged(first));
+
+  const counts = new Map<number, number>();
+  let stop = false;
+  const load = async () => {
+    for (let i = 0; !stop; i = (i + 1) % 50) {
+      if (i === 7) continue;
+      const { status } = await ask(port, "/", { host: host(i) });
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+  };
+  const loads = [load(), load()];
+  await using second = await miniRig(port);
+  fill(second);
+  second.settle();
+  await second.succeed(first);
+  await second.until("all are judged again", judged(second));
+  stop = true;
+  await Promise.all(loads);
+  assertEquals([...counts.keys()], [200]);
+  assertEquals(Object.keys(Object.fromEntries(second.mini.rejections.entries())), [
+    `${gateway}|${origin(7)}/rule/0`,
+  ]);
 });

@@ -120,6 +120,14 @@ export class Rig implements AsyncDisposable {
     await this.listen(port);
   }
 
+  /** Takes the place of another rig, which its proxies will not notice but for the broken streams. */
+  async succeed(other: Rig): Promise<void> {
+    const { port } = other;
+    await Promise.all([other.#server[Symbol.asyncDispose](), this.#server[Symbol.asyncDispose]()]);
+    this.#authority = other.#authority;
+    await this.listen(port);
+  }
+
   issue(
     commonName: string,
     leaf: {
