@@ -110,6 +110,7 @@ export type RouteAction =
     readonly backends: readonly WeightedBackend[];
     readonly rewrite?: Rewrite;
     readonly timeouts?: Timeouts;
+    readonly retry?: Retry;
     readonly mirrors?: readonly Mirror[];
     readonly cors?: Cors;
   }
@@ -130,12 +131,27 @@ export interface Rewrite {
   readonly path?: PathChange;
 }
 
-/** In milliseconds; 0 is no limit, and so is none. */
+/** In milliseconds; 0 is no limit. Where nothing is said there is none but for streams on which nothing moves. */
 export interface Timeouts {
-  /** From the client's request to the end of the response. */
+  /** From the client's request to the end of the response, further attempts included. */
   readonly request?: number;
   /** For each request to a backend. */
   readonly backendRequest?: number;
+}
+
+/**
+ * When a request is sent again, in place of what is done if nothing is said: twice, where nothing had reached a backend.
+ *
+ * Such failures (no connection, a request that is refused unseen) always count. Where each attempt has a time limit, one
+ * that reaches it counts, too, and with it one that the backend breaks off.
+ */
+export interface Retry {
+  /** Besides the first; 0 for none at all. */
+  readonly attempts: number;
+  /** Statuses that count as failures. */
+  readonly codes: readonly number[];
+  /** Milliseconds from which the random time between attempts grows. */
+  readonly backoff?: number;
 }
 
 /** `prefix` replaces the matched prefix (`matched`) by `value`, `full` the whole path; the query is kept. */

@@ -9,6 +9,7 @@ import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import { milliseconds } from "./durations.ts";
 import { readFilters } from "./filters.ts";
+import { readRetry } from "./retries.ts";
 import type { MatchModel, RouteKind, RuleModel } from "./route_kind.ts";
 import { regexFault } from "./validate.ts";
 
@@ -20,7 +21,7 @@ export const httpRoute: RouteKind<HTTPRoute> = {
 };
 
 /** Fields of a rule that are not supported; a rule that sets one cannot be programmed as its author meant it. */
-const unsupportedFields = ["retry", "sessionPersistence"] as const;
+const unsupportedFields = ["sessionPersistence"] as const;
 
 function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel {
   const where = `spec.rules[${index}]`;
@@ -55,13 +56,15 @@ function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel
     });
   }
   const timeouts = readTimeouts(rule.timeouts, `${where}.timeouts`);
-  if (timeouts && "reason" in timeouts) faults.push(timeouts);
+  const retry = rule.retry && readRetry(rule.retry, `${where}.retry`);
+  for (const field of [timeouts, retry]) if (field && "reason" in field) faults.push(field);
   return {
     index,
     matches,
     effects: filters.effects,
     backends,
     ...timeouts && !("reason" in timeouts) && { timeouts },
+    ...retry && !("reason" in retry) && { retry },
     faults,
   };
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import type { BackendObjectReference, ParentReference } from "../../crds/mod.ts";
-import type { RouteMatch, Timeouts } from "../ir/mod.ts";
+import type { Retry, RouteMatch, Timeouts } from "../ir/mod.ts";
 import { bug, type Fault } from "./conditions.ts";
 import { type Config, defaultConfig } from "./config.ts";
 import type { Effects } from "./filters.ts";
@@ -31,6 +31,7 @@ export interface RuleModel {
   readonly effects: Effects;
   readonly backends: readonly BackendModel[];
   readonly timeouts?: Timeouts;
+  readonly retry?: Retry;
   /** Why it cannot be programmed as it stands; empty if it can. Their messages begin with the field. */
   readonly faults: readonly Fault[];
 }

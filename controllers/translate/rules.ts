@@ -80,6 +80,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   const { redirect, rewrite, requestHeaders, responseHeaders, extensions, cors } = rule.effects;
   const manner: Manner = {
     ...rule.timeouts && { timeouts: rule.timeouts },
+    ...rule.retry && { retry: rule.retry },
     ...mirrors.length > 0 && { mirrors },
     ...cors && { cors },
   };

@@ -8,6 +8,8 @@ import type { Address } from "../wire/envoy/core.ts";
 import type * as envoy from "../wire/envoy/listener.ts";
 import { chainHeader } from "./chain_header.ts";
 import { httpFilters } from "./http_filters.ts";
+import { seconds } from "./retry.ts";
+import { streamIdleTimeout } from "./timeouts.ts";
 import { downstreamTls } from "./tls.ts";
 
 /** How the proxies of an installation listen; all of it applies to every listener. */
@@ -113,7 +115,7 @@ function connectionManager(listener: Listener, options: ListenerOptions): Connec
       allow_connect: true, // WebSockets over HTTP/2, RFC 8441.
     },
     request_headers_timeout: "10s",
-    stream_idle_timeout: "300s",
+    stream_idle_timeout: seconds(streamIdleTimeout),
     upgrade_configs: [{ upgrade_type: "websocket" }],
     ...(options.accessLog ? { access_log: [accessLog] } : {}),
   };

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Retry } from "../../controllers/ir/mod.ts";
 import type { RetryPolicy } from "../wire/envoy/route.ts";
 
 const previousHosts = "envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate";
@@ -21,3 +22,29 @@ const untouched = "connect-failure,refused-stream,reset-before-request";
 
 /** For routes that do not ask for anything else. */
 export const defaultRetries: RetryPolicy = { retry_on: untouched, num_retries: 2, ...elsewhere };
+
+/** `attemptTimeout` is for each attempt, in milliseconds; 0 for none. */
+export function buildRetry({ attempts, codes, backoff }: Retry, attemptTimeout: number): RetryPolicy {
+  // Not to say anything would leave it to the virtual host.
+  if (attempts === 0) return { num_retries: 0 };
+  const conditions = [
+    untouched,
+    ...(codes.length > 0 ? ["retriable-status-codes"] : []),
+    // What a timeout does to an attempt.
+    ...(attemptTimeout > 0 ? ["reset"] : []),
+  ];
+  return {
+    retry_on: conditions.join(),
+    num_retries: attempts,
+    ...(attemptTimeout > 0 ? { per_try_timeout: seconds(attemptTimeout) } : {}),
+    ...elsewhere,
+    ...(codes.length > 0 ? { retriable_status_codes: codes } : {}),
+    // Envoy waits for at least a millisecond.
+    ...(backoff === undefined ? {} : { retry_back_off: { base_interval: seconds(Math.max(backoff, 1)) } }),
+  };
+}
+
+/** Milliseconds as Envoy writes them. */
+export function seconds(milliseconds: number): `${number}s` {
+  return `${milliseconds / 1000}s`;
+}

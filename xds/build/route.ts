@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { PathChange, Route, RouteAction, Timeouts, WeightedBackend } from "../../controllers/ir/mod.ts";
+import type { PathChange, Route, RouteAction, WeightedBackend } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/route.ts";
 import { buildCors } from "./cors.ts";
 import { headerFields, hostChange } from "./headers.ts";
@@ -11,6 +11,7 @@ import { filterNames } from "./http_filters.ts";
 import { buildMatch } from "./match.ts";
 import { buildMirror } from "./mirror.ts";
 import { buildRedirect, type Place, prefixChange } from "./redirect.ts";
+import { buildTimeouts, idleTimeout } from "./timeouts.ts";
 
 /**
  * Clusters that answer by themselves. `500` must not exist anywhere, since Envoy answers for a missing cluster what the
@@ -45,7 +46,7 @@ function buildAction(route: Route, place: Place): Action {
 type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
 
 function buildForward(route: Route, action: Forward): Action {
-  const { backends: all, rewrite, timeouts, mirrors, cors } = action;
+  const { backends: all, rewrite, timeouts = {}, retry, mirrors, cors } = action;
   const backends = all.filter((backend) => backend.weight > 0);
   const [first] = backends;
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
@@ -62,7 +63,8 @@ function buildForward(route: Route, action: Forward): Action {
         : {}),
       ...(host === undefined ? {} : { host_rewrite_literal: host }),
       ...(rewrite?.path ? pathRewrite(rewrite.path) : {}),
-      timeout: timeoutOf(timeouts ?? {}),
+      ...buildTimeouts(timeouts, retry),
+      ...idleTimeout(timeouts),
       ...(mirrors ? { request_mirror_policies: mirrors.map(buildMirror) } : {}),
     },
     ...(cors ? { typed_per_filter_config: { [filterNames.cors]: buildCors(cors) } } : {}),
@@ -74,15 +76,6 @@ function pathRewrite(change: PathChange): Pick<envoy.RouteAction, "prefix_rewrit
   // Of the path alone: the query stays. A backslash would refer to a part of what was matched.
   const substitution = change.value.replaceAll("\\", "\\\\");
   return { regex_rewrite: { pattern: { regex: "^.*$" }, substitution } };
-}
-
-/**
- * The shorter of the two, since a request is tried again only where nothing has been sent yet. Without a limit there is none:
- * Envoy's own 15 s would cut long downloads; idle streams are ended by the connection manager.
- */
-function timeoutOf({ request = 0, backendRequest = 0 }: Timeouts): `${number}s` {
-  const limits = [request, backendRequest].filter((limit) => limit > 0);
-  return `${limits.length > 0 ? Math.min(...limits) / 1000 : 0}s`;
 }
 
 function destination(backends: readonly WeightedBackend[], first: WeightedBackend): envoy.RouteAction {

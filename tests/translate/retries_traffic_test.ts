@@ -1,0 +1,136 @@
+/**
+ * Retries (GEP-1731) and what timeouts have to do with them, through a real Envoy.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { freePort } from "../xds/support/http.ts";
+import { type Raw, route, slice, to } from "./cluster.ts";
+import { any, parentRefs, serving } from "./serving.ts";
+
+/**
+ * A backend that fails as its query says: `code` for the first `times` requests of an `id`, `hang` for never to answer.
+ * It counts the requests of each `id`.
+ */
+function failing() {
+  const counts = new Map<string, number>();
+  const released = Promise.withResolvers<void>();
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async ({ url }) => {
+    const { searchParams: query } = new URL(url);
+    const id = query.get("id") ?? "", count = (counts.get(id) ?? 0) + 1;
+    counts.set(id, count);
+    if (count > Number(query.get("times"))) return new Response("fine");
+    if (query.has("hang")) await released.promise;
+    return new Response("failed", { status: Number(query.get("code") ?? 500) });
+  });
+  return {
+    port: server.addr.port,
+    counts,
+    async [Symbol.asyncDispose]() {
+      released.resolve();
+      await server.shutdown();
+    },
+  };
+}
+
+const rule = (path: string, more: Raw) => ({ ...to("failing", path), ...more });
+
+Deno.test("traffic: statuses are tried again, as often as is asked for", async () => {
+  await using backend = failing();
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        rule("/500", { retry: { codes: [500], attempts: 3 } }),
+        rule("/all", { retry: { codes: [500, 502, 503, 504, 429], attempts: 2 } }),
+        rule("/once", { retry: { codes: [500] } }),
+        rule("/never", { retry: { codes: [500], attempts: 0 } }),
+        rule("/connect", { retry: { attempts: 3 } }),
+        rule("/default", {}),
+      ],
+    }),
+  ], { failing: backend.port });
+  const cases:
+    readonly (readonly [path: string, code: number, times: number, answer: number, asked: number])[] = [
+      ["/500", 500, 2, 200, 3],
+      ["/500", 500, 3, 200, 4],
+      ["/500", 500, 4, 500, 4],
+      ["/500", 503, 2, 503, 1],
+      ...[500, 502, 503, 504, 429].flatMap((code) => [
+        ["/all", code, 1, 200, 2] as const,
+        ["/all", code, 3, code, 3] as const,
+      ]),
+      ["/once", 500, 1, 200, 2],
+      ["/once", 500, 2, 500, 2],
+      ["/never", 500, 1, 500, 1],
+      // Where no code is named an answer is an answer.
+      ["/connect", 503, 1, 503, 1],
+      ["/default", 503, 1, 503, 1],
+    ];
+  for (const [i, [path, code, times, answer, asked]] of cases.entries()) {
+    const { status } = await served.ask(`${path}?id=${i}&code=${code}&times=${times}`);
+    assertEquals([path, code, times, status, backend.counts.get(`${i}`)], [path, code, times, answer, asked]);
+  }
+});
+
+Deno.test("traffic: connections that fail are tried again at another endpoint, unless attempts are 0", async () => {
+  const dead = freePort();
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        { ...to("app", "/default") },
+        { ...to("app", "/stanza"), retry: { attempts: 1 } },
+        { ...to("app", "/never"), retry: { attempts: 0 } },
+      ],
+    }),
+    {
+      ...slice("app", "127.0.0.1"),
+      metadata: { ...slice("app").metadata, name: "app-dead" },
+      ports: [{ name: "http", port: dead }],
+    },
+  ]);
+  const statuses = async (path: string) => {
+    const seen = new Set<number>();
+    for (let i = 0; i < 40; i++) seen.add((await served.ask(path)).status);
+    return [...seen].sort();
+  };
+  assertEquals(await statuses("/default"), [200]);
+  assertEquals(await statuses("/stanza"), [200]);
+  assertEquals(await statuses("/never"), [200, 503]);
+});
+
+Deno.test("traffic: timeouts of attempts lead to further ones, the timeout of the request ends them all", async () => {
+  await using backend = failing();
+  const retry = { codes: [503], attempts: 2, backoff: "1ms" };
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        rule("/attempt", { retry, timeouts: { backendRequest: "50ms" } }),
+        rule("/both", {
+          retry: { ...retry, attempts: 100 },
+          timeouts: { request: "300ms", backendRequest: "50ms" },
+        }),
+        rule("/whole", { retry, timeouts: { request: "50ms" } }),
+        rule("/never", { retry: { attempts: 0 }, timeouts: { backendRequest: "50ms" } }),
+        rule("/slowly", {
+          retry: { codes: [503], attempts: 20, backoff: "10s" },
+          timeouts: { request: "200ms" },
+        }),
+      ],
+    }),
+  ], { failing: backend.port });
+  const answer = async (path: string, id: string, times: number, how = "hang") => {
+    const { status } = await served.ask(`${path}?id=${id}&times=${times}&${how}`);
+    return [status, backend.counts.get(id)];
+  };
+  assertEquals(await answer("/attempt", "second", 1), [200, 2]);
+  assertEquals(await answer("/attempt", "third", 9), [504, 3]);
+  const [status, asked] = await answer("/both", "both", 999);
+  assertEquals(status, 504);
+  assert(asked! > 1 && asked! < 8, `${asked} attempts of 50 ms within 300 ms`);
+  assertEquals(await answer("/whole", "whole", 9), [504, 1]);
+  assertEquals(await answer("/never", "never", 9), [504, 1]);
+  assertEquals((await answer("/slowly", "slowly", 99, "code=503"))[0], 504);
+});
