@@ -31,7 +31,7 @@ Deno.test("twenty swaps of clusters under load lose not one request", async () =
   };
   const loads = [load(), load(), load(), load()];
   for (let i = 1; i <= 20; i++) {
-    rig.model.cluster(name(i), [web.port], i % 2 ? "http1" : "http1").removeCluster(name(i - 1))
+    rig.model.cluster(name(i), [web.port]).removeCluster(name(i - 1))
       .routes(port, { "www.example.com": [route("web", forward(name(i)))] });
     rig.settle();
     await rig.synced();
@@ -195,4 +195,43 @@ Deno.test("WebSockets pass", async () => {
   assertEquals(await upgraded.promise, "echo hello");
   socket.close();
   await closed.promise;
+});
+
+Deno.test("an Envoy that starts, or gets another port, answers nothing before it can answer right", async () => {
+  await using rig = await modelRig();
+  await using web = backend("web");
+  const ports = [freePort(), freePort()];
+  const name = (i: number) => `ns/web-${i}/80`;
+  const open = (port: number) => {
+    rig.model.listener(port).routes(
+      port,
+      Object.fromEntries(
+        Array.from({ length: 300 }, (_, i) => [`h${i}.example.com`, [route("r", forward(name(i)))]]),
+      ),
+    );
+    rig.settle();
+  };
+  for (let i = 0; i < 300; i++) rig.model.cluster(name(i), [web.port]);
+  const statuses = new Set<number>();
+  let stop = false, answers = 0;
+  const load = async (port: number) => {
+    for (let i = 0; !stop; i = (i + 1) % 300) {
+      // Nobody listens at first.
+      const answer = await ask(port, "/", { host: `h${i}.example.com` }).catch(() => undefined);
+      if (!answer) continue;
+      statuses.add(answer.status);
+      answers++;
+    }
+  };
+  open(ports[0]!);
+  const loads = ports.map(load);
+  await rig.envoy();
+  await rig.synced();
+  open(ports[1]!);
+  await rig.synced();
+  for (const port of ports) assertEquals((await ask(port, "/", { host: "h299.example.com" })).status, 200);
+  stop = true;
+  await Promise.all(loads);
+  assertEquals([...statuses], [200]);
+  assert(answers > 2);
 });
