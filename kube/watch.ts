@@ -228,7 +228,9 @@ class Watch<T extends ApiObject> {
   #tell(health: WatchHealth): void {
     if (this.#state === health.state) return;
     if (health.state === "absent") this.#log.info("Not installed");
-    else if (health.state === "watching" && this.#state !== undefined) this.#log.info("Watching again");
+    else if (health.state === "watching" && this.#state !== undefined) {
+      this.#log.info(this.#state === "absent" ? "Installed" : "Watching again");
+    }
     this.#state = health.state;
     this.#options.health?.(health);
   }
