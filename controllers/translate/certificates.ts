@@ -30,6 +30,19 @@ export interface Unusable {
   readonly problem: string;
 }
 
+/** Takes a Secret as it is, for tests of what happens when proxies refuse it. */
+export function takeCertificate({ data = {} }: Secret): Certificate {
+  const chain = textOf(data["tls.crt"] ?? "") ?? "", key = textOf(data["tls.key"] ?? "") ?? "";
+  return {
+    chain,
+    key,
+    fingerprint: fingerprintOf(chain, key),
+    dnsNames: [],
+    notBefore: 0,
+    notAfter: Infinity,
+  };
+}
+
 /** Reads a Secret of type `kubernetes.io/tls`. */
 export function readCertificate({ type, data = {} }: Secret): Certificate | Unusable {
   if (type !== "kubernetes.io/tls") {
@@ -52,7 +65,7 @@ export function readCertificate({ type, data = {} }: Secret): Certificate | Unus
   return {
     chain: chain.text,
     key: key.text,
-    fingerprint: createHash("sha256").update(chain.text).update(key.text).digest("base64url"),
+    fingerprint: fingerprintOf(chain.text, key.text),
     dnsNames: dnsNamesOf(leaf!),
     notBefore: Date.parse(leaf!.validFrom),
     notAfter: Date.parse(leaf!.validTo),
@@ -72,8 +85,14 @@ export function readAuthorities({ data = {} }: ConfigMap): Authorities | Unusabl
   if ("problem" in found) return found;
   return {
     certificates: found.text,
-    fingerprint: createHash("sha256").update(found.text).digest("base64url"),
+    fingerprint: fingerprintOf(found.text),
   };
+}
+
+function fingerprintOf(...texts: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const text of texts) hash.update(text);
+  return hash.digest("base64url");
 }
 
 interface Chain {

@@ -97,7 +97,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   });
 
   // Listeners meet their certificates, the ports that were really bound, and rejections.
-  const secrets = deriveCertificates(graph, world, gateways);
+  const secrets = deriveCertificates(graph, world, gateways, config);
   const rejectionsByOrigin = graph.index("rejections by origin", world.rejections, (_, key) => {
     const [gateway, piece] = split(key);
     return [within(gateway, originOfPiece(piece))];

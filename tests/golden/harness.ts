@@ -30,6 +30,8 @@ interface DataPlane {
   readonly verdicts?: { readonly [key: string]: Partial<Verdict> | null };
   /** By `GATEWAY|PIECE`; the content is what the piece is at first. */
   readonly rejections?: { readonly [key: string]: { readonly message?: string } };
+  /** The time, RFC 3339; without it nothing expires. */
+  readonly time?: string;
   /** Whether to look for what proxies would refuse; true if absent. */
   readonly validate?: boolean;
   /**
@@ -103,6 +105,7 @@ export function produce(text: string): Produced {
 }
 
 function answer({ graph, world, ir, gateways }: Batch, dataPlane: DataPlane | undefined): void {
+  if (dataPlane?.time !== undefined) world.time.set("now", Date.parse(dataPlane.time));
   let last = 0;
   for (const gateway of [...gateways.entries()].map(([key]) => key).sort()) {
     const given = dataPlane?.addresses?.[gateway];

@@ -10,7 +10,7 @@ import { type Batch, sourceOf, translate } from "../../controllers/translate/bat
 import { type Addresses, stamp } from "../../controllers/translate/mod.ts";
 import { Graph, type Table } from "../../controllers/runtime/graph.ts";
 import { type Random, random } from "../support/random.ts";
-import { beginning, controllerName, object, type Raw } from "./random_objects.ts";
+import { beginning, controllerName, moments, object, type Raw } from "./random_objects.ts";
 
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 
@@ -48,6 +48,7 @@ function report(batch: Batch, rnd: Random): void {
       });
     }
   }
+  world.time.set("now", rnd.pick(moments));
   const [gateway] = [...gateways.entries()].map(([key]) => key).sort();
   if (!gateway) return;
   if (rnd.oneIn(3)) world.addresses.delete(gateway);
@@ -72,7 +73,7 @@ function anew({ world }: Batch, order: <T>(list: readonly T[]) => readonly T[]):
     [...(source as Table<ApiObject>).entries()].map(([, object]) => object)
   );
   return translate(order(objects), undefined, (_, fresh) => {
-    for (const name of ["verdicts", "rejections", "addresses", "proxies"] as const) {
+    for (const name of ["verdicts", "rejections", "addresses", "proxies", "time"] as const) {
       for (const [key, value] of world[name].entries()) fresh[name].set(key, value as never);
     }
   });
@@ -112,6 +113,8 @@ function census(counts: Map<string, number>, { ir, statuses, world, due }: Batch
     for (const { action } of entries) see(`action ${action.kind}`);
   }
   for (const [, { localities }] of ir.endpoints.entries()) if (localities.length > 0) see("endpoints");
+  for (const [, { chains = [] }] of ir.listeners.entries()) for (const _ of chains) see("chains");
+  for (const _ of ir.secrets.entries()) see("secrets");
   for (const _ of world.rejections.entries()) see("rejections");
   for (const _ of due.entries()) see("writes that are due");
 }
@@ -136,6 +139,10 @@ Deno.test("translate: going step by step comes to the same as starting anew, in 
     "Gateway Accepted False PortUnavailable",
     "Gateway Conflicted True HostnameConflict",
     "Gateway ResolvedRefs False InvalidRouteKinds",
+    "Gateway ResolvedRefs False InvalidCertificateRef",
+    "Gateway ResolvedRefs False RefNotPermitted",
+    "Gateway OverlappingTLSConfig True OverlappingHostnames",
+    "Gateway OverlappingTLSConfig True OverlappingCertificates",
     "Gateway Programmed True Programmed",
     "Gateway Programmed False Pending",
     "Gateway Programmed False Invalid",
@@ -157,6 +164,8 @@ Deno.test("translate: going step by step comes to the same as starting anew, in 
     "action redirect",
     "action respond",
     "endpoints",
+    "chains",
+    "secrets",
     "rejections",
     "writes that are due",
   ];

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ApiObject } from "../../crds/kind.ts";
+import { createAuthority, issue } from "../../controllers/runtime/pki.ts";
 import type { Random } from "../support/random.ts";
 
 // deno-lint-ignore no-explicit-any -- raw objects, as they come from an API server
@@ -11,6 +12,22 @@ export type Raw = any;
 
 export const controllerName = "gatehouse.dev/gateway-controller";
 const namespaces = ["a", "b", "c"] as const;
+
+const validity = { notBefore: new Date("2026-01-01"), notAfter: new Date("2027-01-01") };
+const authority = await createAuthority({ commonName: "authority", ...validity });
+const pairFor = (name: string) =>
+  issue(authority, { commonName: name, dnsNames: [name], usages: ["server"], ...validity });
+const pairs = await Promise.all(
+  [pairFor("www.example.com"), pairFor("*.example.com"), pairFor("other.net")] as const,
+);
+
+/** Moments before, while and after the certificates are valid. */
+export const moments = [
+  Date.parse("2025-06-01"),
+  Date.parse("2026-06-01"),
+  Date.parse("2026-06-02"),
+  Date.parse("2027-06-01"),
+] as const;
 const hostnames = [
   "example.com",
   "www.example.com",
@@ -57,11 +74,20 @@ function gatewayClass(rnd: Random): Raw {
 }
 
 export function listener(rnd: Random, i: number): Raw {
-  const host = hostname(rnd);
+  const host = hostname(rnd), secure = rnd.oneIn(3);
   return {
     name: `l${i}`,
-    port: rnd.pick([80, 80, 8080]),
-    protocol: rnd.oneIn(8) ? rnd.pick(["HTTPS", "TCP", "UDP", "example.com/X"]) : "HTTP",
+    port: rnd.pick(secure ? [443, 443, 443, 80] : [80, 80, 8080]),
+    protocol: secure ? "HTTPS" : rnd.oneIn(8) ? rnd.pick(["TLS", "TCP", "UDP", "example.com/X"]) : "HTTP",
+    ...secure && {
+      tls: {
+        certificateRefs: rnd.list(2, () => ({
+          name: rnd.pick(["c1", "c1", "c2", "missing"]),
+          ...rnd.oneIn(4) && { namespace: rnd.pick(namespaces) },
+          ...rnd.oneIn(10) && { kind: "ConfigMap" },
+        })),
+      },
+    },
     ...host && { hostname: host },
     allowedRoutes: {
       namespaces: rnd.pick([
@@ -112,7 +138,7 @@ function rule(rnd: Random): Raw {
   return {
     matches: rnd.oneIn(4) ? [] : rnd.list(3, () => ({
       ...match(rnd),
-      ...rnd.oneIn(10) && { path: { type: "RegularExpression", value: rnd.pick(["/[a-z]+", "/("]) } },
+      ...rnd.oneIn(4) && { path: { type: "RegularExpression", value: rnd.pick(["/[a-z]+", "/(", "/("]) } },
     })),
     ...rnd.oneIn(5) && {
       filters: [
@@ -244,9 +270,29 @@ function grant(rnd: Random): Raw {
     kind: "ReferenceGrant",
     metadata: meta(rnd, "ReferenceGrant", rnd.pick(namespaces), "grant"),
     spec: {
-      from: [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: rnd.pick(namespaces) }],
-      to: [{ group: "", kind: "Service", ...rnd.oneIn(2) && { name: "s1" } }],
+      from: ["HTTPRoute", "Gateway"].map((kind) => ({
+        group: "gateway.networking.k8s.io",
+        kind,
+        namespace: rnd.pick(namespaces),
+      })),
+      to: [
+        { group: "", kind: "Service", ...rnd.oneIn(2) && { name: "s1" } },
+        { group: "", kind: "Secret", ...rnd.oneIn(2) && { name: "c1" } },
+      ],
     },
+  };
+}
+
+function secret(rnd: Random): Raw {
+  const { certificate } = rnd.pick(pairs), { key } = rnd.pick(pairs), whole = rnd.pick(pairs);
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: meta(rnd, "Secret", rnd.pick(namespaces), rnd.pick(["c1", "c2"])),
+    type: "kubernetes.io/tls",
+    data: rnd.oneIn(4)
+      ? { "tls.crt": btoa(certificate), "tls.key": btoa(key) }
+      : { "tls.crt": btoa(whole.certificate), "tls.key": btoa(whole.key) },
   };
 }
 
@@ -265,6 +311,8 @@ export function object(rnd: Random): ApiObject {
     slice,
     namespace,
     grant,
+    secret,
+    secret,
   ])(rnd);
 }
 
@@ -277,6 +325,9 @@ export function beginning(rnd: Random): readonly ApiObject[] {
       metadata: meta(rnd, "GatewayClass", undefined, "ours"),
       spec: { controllerName },
     } as ApiObject,
+    ...[service, slice, secret, gateway].flatMap((make) =>
+      Array.from({ length: 10 }, () => make(rnd) as ApiObject)
+    ),
     ...Array.from({ length: 30 }, () => object(rnd)),
   ];
 }
