@@ -113,6 +113,7 @@ export type RouteAction =
     readonly retry?: Retry;
     readonly mirrors?: readonly Mirror[];
     readonly cors?: Cors;
+    readonly session?: Session;
   }
   | {
     readonly kind: "redirect";
@@ -191,6 +192,25 @@ export interface Cors {
   readonly exposed: "*" | readonly string[];
   /** Seconds for which a browser may remember the answer. */
   readonly maxAge: number;
+}
+
+/**
+ * Keeps a client with the endpoint that answered its first request, among those of one cluster: which cluster a request
+ * goes to is for the weights to say (GEP-1619).
+ */
+export interface Session {
+  /** Tells sessions apart; a name is made of it where there is none. */
+  readonly id: Key;
+  /** Of the cookie or the header that carries the session. */
+  readonly name?: string;
+  readonly carrier:
+    | {
+      readonly type: "cookie";
+      readonly path: string;
+      /** Seconds; absent for a cookie that ends with the browser's session. */
+      readonly lifetime?: number;
+    }
+    | { readonly type: "header" };
 }
 
 export interface OriginPattern {

@@ -11,30 +11,24 @@ import { milliseconds } from "./durations.ts";
 import { readFilters } from "./filters.ts";
 import { readRetry } from "./retries.ts";
 import type { MatchModel, RouteKind, RuleModel } from "./route_kind.ts";
+import { readSession } from "./sessions.ts";
 import { regexFault } from "./validate.ts";
 
 export const httpRoute: RouteKind<HTTPRoute> = {
   kind: "HTTPRoute",
   transport: "TCP",
-  rules: ({ spec }, config) =>
-    (spec.rules ?? [{}]).map((rule: HTTPRouteRule, index) => readRule(rule, index, config)),
+  rules: ({ spec, metadata }, config) => {
+    const rules: readonly HTTPRouteRule[] = spec.rules ?? [{}];
+    return rules.map((rule, index) =>
+      readRule(`${metadata.namespace}/${metadata.name}`, rule, index, config)
+    );
+  },
 };
 
-/** Fields of a rule that are not supported; a rule that sets one cannot be programmed as its author meant it. */
-const unsupportedFields = ["sessionPersistence"] as const;
-
-function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel {
+function readRule(route: string, rule: HTTPRouteRule, index: number, config: Config): RuleModel {
   const where = `spec.rules[${index}]`;
   const filters = readFilters(rule.filters, where, config, "rule");
   const faults: Fault[] = [...filters.faults];
-  for (const field of unsupportedFields) {
-    if (rule[field] !== undefined) {
-      faults.push({
-        reason: "UnsupportedValue",
-        message: `${where}.${field}: this field is not supported, remove it`,
-      });
-    }
-  }
   const backends = (rule.backendRefs ?? []).map(({ filters, weight = 1, ...ref }, i) => {
     const own = readFilters(filters, `${where}.backendRefs[${i}]`, config, "backend");
     faults.push(...own.faults);
@@ -57,7 +51,13 @@ function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel
   }
   const timeouts = readTimeouts(rule.timeouts, `${where}.timeouts`);
   const retry = rule.retry && readRetry(rule.retry, `${where}.retry`);
-  for (const field of [timeouts, retry]) if (field && "reason" in field) faults.push(field);
+  const session = rule.sessionPersistence &&
+    readSession(
+      rule.sessionPersistence,
+      `${where}.sessionPersistence`,
+      `${route}/${rule.name ?? `#${index}`}`,
+    );
+  for (const field of [timeouts, retry, session]) if (field && "reason" in field) faults.push(field);
   return {
     index,
     matches,
@@ -65,6 +65,7 @@ function readRule(rule: HTTPRouteRule, index: number, config: Config): RuleModel
     backends,
     ...timeouts && !("reason" in timeouts) && { timeouts },
     ...retry && !("reason" in retry) && { retry },
+    ...session && !("reason" in session) && { session },
     faults,
   };
 }

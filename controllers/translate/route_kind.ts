@@ -4,7 +4,7 @@
  * @module
  */
 import type { BackendObjectReference, ParentReference } from "../../crds/mod.ts";
-import type { Retry, RouteMatch, Timeouts } from "../ir/mod.ts";
+import type { Retry, RouteMatch, Session, Timeouts } from "../ir/mod.ts";
 import { bug, type Fault } from "./conditions.ts";
 import { type Config, defaultConfig } from "./config.ts";
 import type { Effects } from "./filters.ts";
@@ -32,6 +32,7 @@ export interface RuleModel {
   readonly backends: readonly BackendModel[];
   readonly timeouts?: Timeouts;
   readonly retry?: Retry;
+  readonly session?: Session;
   /** Why it cannot be programmed as it stands; empty if it can. Their messages begin with the field. */
   readonly faults: readonly Fault[];
 }

@@ -81,6 +81,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   const manner: Manner = {
     ...rule.timeouts && { timeouts: rule.timeouts },
     ...rule.retry && { retry: rule.retry },
+    ...rule.session && { session: rule.session },
     ...mirrors.length > 0 && { mirrors },
     ...cors && { cors },
   };

@@ -11,6 +11,7 @@ import { filterNames } from "./http_filters.ts";
 import { buildMatch } from "./match.ts";
 import { buildMirror } from "./mirror.ts";
 import { buildRedirect, type Place, prefixChange } from "./redirect.ts";
+import { buildSession } from "./session.ts";
 import { buildTimeouts, idleTimeout } from "./timeouts.ts";
 
 /**
@@ -39,14 +40,14 @@ function buildAction(route: Route, place: Place): Action {
     case "redirect":
       return { redirect: buildRedirect(action, place) };
     case "forward":
-      return buildForward(route, action);
+      return buildForward(route, action, place);
   }
 }
 
 type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
 
-function buildForward(route: Route, action: Forward): Action {
-  const { backends: all, rewrite, timeouts = {}, retry, mirrors, cors } = action;
+function buildForward(route: Route, action: Forward, { scheme }: Place): Action {
+  const { backends: all, rewrite, timeouts = {}, retry, mirrors } = action;
   const backends = all.filter((backend) => backend.weight > 0);
   const [first] = backends;
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
@@ -67,7 +68,21 @@ function buildForward(route: Route, action: Forward): Action {
       ...idleTimeout(timeouts),
       ...(mirrors ? { request_mirror_policies: mirrors.map(buildMirror) } : {}),
     },
-    ...(cors ? { typed_per_filter_config: { [filterNames.cors]: buildCors(cors) } } : {}),
+    ...filterConfigs(action, scheme),
+  };
+}
+
+/** Switches on the filters that a route needs. */
+function filterConfigs(
+  { cors, session }: Forward,
+  scheme: Place["scheme"],
+): Pick<envoy.Route, "typed_per_filter_config"> {
+  if (!cors && !session) return {};
+  return {
+    typed_per_filter_config: {
+      ...(cors ? { [filterNames.cors]: buildCors(cors) } : {}),
+      ...(session ? { [filterNames.session]: buildSession(session, scheme) } : {}),
+    },
   };
 }
 

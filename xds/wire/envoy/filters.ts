@@ -37,10 +37,17 @@ export const CorsPolicy = message("envoy.extensions.filters.http.cors.v3.CorsPol
 });
 export type CorsPolicy = Infer<typeof CorsPolicy>;
 
+export const CookieAttribute = message("envoy.type.http.v3.CookieAttribute", {
+  name: field(1, string),
+  value: field(2, string),
+});
+export type CookieAttribute = Infer<typeof CookieAttribute>;
+
 export const Cookie = message("envoy.type.http.v3.Cookie", {
   name: field(1, string),
   ttl: field(2, Duration),
   path: field(3, string),
+  attributes: repeated(4, CookieAttribute),
 });
 export type Cookie = Infer<typeof Cookie>;
 
