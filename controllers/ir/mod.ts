@@ -68,7 +68,7 @@ export interface VirtualHost {
 
 /** One match of one rule, with what to do. */
 export interface Route {
-  /** Unique in its virtual host: `httproute/namespace/name/rule/0/match/0`. */
+  /** Unique in its virtual host: `httproute/namespace/name/rule/0/match/0`, and the rule's name if it has one. */
   readonly name: string;
   readonly origin: Origin;
   readonly match: RouteMatch;

@@ -60,6 +60,7 @@ function readRule(route: string, rule: HTTPRouteRule, index: number, config: Con
   for (const field of [timeouts, retry, session]) if (field && "reason" in field) faults.push(field);
   return {
     index,
+    ...rule.name !== undefined && { name: rule.name },
     matches,
     effects: filters.effects,
     backends,

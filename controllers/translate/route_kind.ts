@@ -27,6 +27,7 @@ export interface BackendModel {
 export interface RuleModel {
   /** Position in the spec, from 0. */
   readonly index: number;
+  readonly name?: string;
   readonly matches: readonly MatchModel[];
   readonly effects: Effects;
   readonly backends: readonly BackendModel[];

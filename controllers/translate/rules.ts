@@ -93,7 +93,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   const entries = rule.matches.flatMap(({ match }, i): Entry[] => {
     if (match === undefined) return [];
     const made: Route = {
-      name: entryName(route, rule.index, i),
+      name: entryName(route, rule, i),
       origin: originOf(route),
       match,
       ...requestHeaders && { requestHeaders },
@@ -133,8 +133,10 @@ export function originOf({ kind, key }: { readonly kind: string; readonly key: s
   return `${kind}/${key}`;
 }
 
-function entryName({ kind, key }: RouteModel, rule: number, match: number): string {
-  return `${kind.toLowerCase()}/${key}/rule/${rule}/match/${match}`;
+/** Names an entry, for logs too: where a rule has a name, it comes last. */
+function entryName({ kind, key }: RouteModel, { index, name }: RuleModel, match: number): string {
+  const entry = `${kind.toLowerCase()}/${key}/rule/${index}/match/${match}`;
+  return name === undefined ? entry : `${entry}/${name}`;
 }
 
 /** 500s in place of a rule that cannot be programmed, for those of its matches that can be tried. */
@@ -142,7 +144,7 @@ function standIns(route: RouteModel, rule: RuleModel): readonly Entry[] {
   return rule.matches.flatMap(({ match }, i): Entry[] => {
     if (match === undefined) return [];
     const made = {
-      name: entryName(route, rule.index, i),
+      name: entryName(route, rule, i),
       origin: originOf(route),
       match,
       action: { kind: "respond", status: 500 },
