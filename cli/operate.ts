@@ -82,6 +82,9 @@ const identityPrefix = "gatehouse://gateway/";
 /** How many statuses are written at once. */
 const statusWorkers = 16;
 
+/** How often what expires is looked at, in milliseconds. */
+const timeStep = 60_000;
+
 /** A year, in milliseconds. */
 const year = 365 * 24 * 3600 * 1000;
 
@@ -182,6 +185,13 @@ export async function operate(options: OperateOptions): Promise<Operator> {
       );
     });
   }
+  scope.spawn("time", async (signal) => {
+    while (true) {
+      world.time.set("now", clock.now().getTime());
+      loop.changed();
+      await clock.sleep(timeStep, { signal });
+    }
+  });
   scope.spawn("event loop", (signal) =>
     watchEventLoop({
       clock,
