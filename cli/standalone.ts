@@ -4,6 +4,7 @@
  * @module
  */
 import { type Command, Option } from "commander";
+import { systemClock } from "../controllers/runtime/clock.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./io.ts";
 import { count } from "./operator.ts";
@@ -63,7 +64,7 @@ Examples:
       await Deno.mkdir(options.data, { recursive: true, mode: 0o700 });
       const data = await Deno.realPath(options.data);
       const parts = await findParts(options, data, io);
-      await using api = await ApiProcess.start({ ...options, data, io });
+      await using api = await ApiProcess.start({ ...options, data, clock: systemClock, io });
       const kube = await connect(io, { kubeconfig: api.kubeconfig }, { component: "standalone", log });
       await applyFirst(kube, { data, paths: options.apply ?? [], io });
       await using _echo = await startEcho(kube, { log, signal: io.signal });
@@ -82,8 +83,8 @@ Examples:
       if (!stop.aborted) io.out(readiness.describe(local.operator, { kubeconfig: api.kubeconfig, paint }));
       await until(stop);
       if (!io.signal.aborted) {
-        await local.scope.join();
-        throw new UsageError(`The API server has ended: ${api.lastWords}`, { status: 1 });
+        if (local.scope.signal.aborted) await local.scope.join();
+        throw new UsageError(`The API server cannot be started again: ${api.lastWords}`, { status: 1 });
       }
       io.err("stopping: letting requests finish");
     });
