@@ -140,23 +140,48 @@ function rule(rnd: Random): Raw {
       ...match(rnd),
       ...rnd.oneIn(4) && { path: { type: "RegularExpression", value: rnd.pick(["/[a-z]+", "/(", "/("]) } },
     })),
-    ...rnd.oneIn(5) && {
-      filters: [
-        rnd.pick<Raw>([
-          { type: "RequestHeaderModifier", requestHeaderModifier: { set: [{ name: "X", value: "y" }] } },
-          { type: "RequestRedirect", requestRedirect: { hostname: "example.org" } },
-          { type: "ExtensionRef", extensionRef: { group: "example.com", kind: "X", name: "x" } },
-        ]),
-      ],
-    },
+    ...rnd.oneIn(8) && { name: rnd.pick(["read", "0", "1"]) },
+    ...rnd.oneIn(3) && { filters: rnd.list(3, () => filter(rnd)) },
     backendRefs: rnd.list(3, () => ({
-      name: rnd.pick(["s1", "s2", "missing"]),
-      ...rnd.oneIn(4) && { namespace: rnd.pick(namespaces) },
-      ...rnd.oneIn(10) && { kind: "Bucket", group: "example.com" },
-      port: rnd.pick([80, 80, 80, 81]),
+      ...backend(rnd),
       weight: rnd.int(3),
+      ...rnd.oneIn(8) && { filters: [filter(rnd)] },
     })),
+    ...rnd.oneIn(4) && {
+      timeouts: { request: rnd.pick(["0s", "1s", "1h"]), backendRequest: rnd.pick(["0s", "500ms", "2s"]) },
+    },
+    ...rnd.oneIn(4) && { retry: { codes: [500 + rnd.int(5)], attempts: rnd.int(3) } },
+    ...rnd.oneIn(4) && {
+      sessionPersistence: rnd.pick<Raw>([
+        { type: "Cookie", cookie: {} },
+        {
+          type: "Cookie",
+          absoluteTimeout: "1h",
+          cookie: { lifetimeType: rnd.pick(["Session", "Permanent"]) },
+        },
+        { type: "Header", header: { name: "x-session" } },
+      ]),
+    },
   };
+}
+
+function backend(rnd: Random): Raw {
+  return {
+    name: rnd.pick(["s1", "s2", "missing"]),
+    ...rnd.oneIn(4) && { namespace: rnd.pick(namespaces) },
+    ...rnd.oneIn(10) && { kind: "Bucket", group: "example.com" },
+    port: rnd.pick([80, 80, 80, 81]),
+  };
+}
+
+function filter(rnd: Random): Raw {
+  return rnd.pick<Raw>([
+    { type: "RequestHeaderModifier", requestHeaderModifier: { set: [{ name: "X", value: "y" }] } },
+    { type: "RequestRedirect", requestRedirect: { hostname: "example.org" } },
+    { type: "RequestMirror", requestMirror: { backendRef: backend(rnd), percent: rnd.pick([0, 1, 100]) } },
+    { type: "CORS", cors: { allowOrigins: [rnd.pick(["*", "https://*.example.com", "ftp://x"])] } },
+    { type: "ExtensionRef", extensionRef: { group: "example.com", kind: "X", name: "x" } },
+  ]);
 }
 
 export function route(rnd: Random): Raw {

@@ -67,7 +67,8 @@ function expected(gateway: Raw, routes: readonly Raw[], request: Request): strin
   const candidates: { rank: readonly number[]; created: string; name: string; answer: string }[] = [];
   for (const { metadata, spec } of routes) {
     const attached = spec.parentRefs.some((ref: Raw) =>
-      ref.sectionName === undefined || ref.sectionName === listener.name
+      (ref.sectionName === undefined || ref.sectionName === listener.name) &&
+      (ref.port === undefined || ref.port === listener.port)
     );
     if (!attached) continue;
     const hostnames = spec.hostnames.length > 0 ? spec.hostnames : [undefined];
@@ -114,7 +115,7 @@ function actual(ir: Ir, request: Request): string | undefined {
     .map((name) => hosts.find(({ hostname }) => hostname === name))
     .find((host) => host !== undefined);
   const entry = host?.entries.find(({ match }) => takes(match, request));
-  return entry?.name.replace(/^httproute\/(.*)\/rule\/(\d+)\/match\/\d+$/, "$1/$2");
+  return entry?.name.replace(/^httproute\/(.*)\/rule\/(\d+)\/match\/\d+(\/\d+)?$/, "$1/$2");
 }
 
 function takes({ path, method, headers, queryParams }: RouteMatch, request: Request): boolean {
@@ -129,7 +130,13 @@ function takes({ path, method, headers, queryParams }: RouteMatch, request: Requ
 function listeners(rnd: Random): Raw[] {
   const all = Array.from({ length: 1 + rnd.int(5) }, (_, i) => {
     const host = hostname(rnd);
-    return { name: `l${i}`, port: rnd.pick([80, 80, 8080]), protocol: "HTTP", ...host && { hostname: host } };
+    return {
+      name: `l${i}`,
+      port: rnd.pick([80, 80, 8080]),
+      protocol: "HTTP",
+      ...host && { hostname: host },
+      allowedRoutes: { namespaces: { from: "All" } },
+    };
   });
   return all.filter((l, i) => all.findIndex((o) => o.port === l.port && o.hostname === l.hostname) === i);
 }
@@ -140,14 +147,21 @@ function route(rnd: Random, i: number): Raw {
     kind: "HTTPRoute",
     metadata: {
       name: `r${i}`,
-      namespace: "a",
+      // As text `a-b/r` comes before `a/r`, since a hyphen comes before a slash.
+      namespace: rnd.pick(["a", "a-b", "b"]),
       generation: 1,
       creationTimestamp: `2026-01-0${1 + rnd.int(3)}T00:00:00Z`,
     },
     spec: {
-      parentRefs: rnd.oneIn(2) ? [{ name: "g" }] : [{ name: "g", sectionName: `l${rnd.int(4)}` }],
+      parentRefs: [{
+        name: "g",
+        namespace: "a",
+        ...rnd.oneIn(2) && { sectionName: `l${rnd.int(4)}` },
+        ...rnd.oneIn(4) && { port: rnd.pick([80, 8080]) },
+      }],
       hostnames: rnd.list(3, () => hostname(rnd)).filter((name) => name !== undefined),
-      rules: Array.from({ length: 1 + rnd.int(3) }, () => ({
+      rules: Array.from({ length: 1 + rnd.int(3) }, (_, i) => ({
+        ...rnd.oneIn(4) && { name: `${i + 1}` },
         matches: Array.from({ length: 1 + rnd.int(2) }, () => match(rnd)),
       })),
     },
