@@ -4,6 +4,7 @@
  * @module
  */
 import { parse } from "yaml";
+import { checkDepth } from "./depth.ts";
 import { decodeProtobuf, protobufType } from "./protobuf.ts";
 import { badRequest, tooLarge, unsupportedMediaType } from "./status.ts";
 
@@ -33,22 +34,22 @@ export async function readBody(
     case "":
     case "application/json":
     case "application/x-www-form-urlencoded":
-      try {
-        return JSON.parse(text);
-      } catch (error) {
-        throw badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`);
-      }
+      return checkDepth(parsed(JSON.parse, text, "couldn't get version/kind; json parse error: "));
     case "application/yaml":
-      try {
-        return parse(text);
-      } catch (error) {
-        throw badRequest(`error converting YAML to JSON: yaml: ${(error as Error).message}`);
-      }
+      return checkDepth(parsed(parse, text, "error converting YAML to JSON: yaml: "));
     default:
       throw unsupportedMediaType(
         "the body of the request was in an unknown format - accepted media types include: application/json, " +
           "application/yaml",
       );
+  }
+}
+
+function parsed(parse: (text: string) => unknown, text: string, failure: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw badRequest(failure + (error as Error).message);
   }
 }
 

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { damageOfLog } from "./wal_check.ts";
@@ -89,6 +89,7 @@ export class Database implements Disposable {
    */
   static open(path: string, start = 0): Database {
     checkLog(path);
+    makePrivate(path);
     const db = new DatabaseSync(path);
     try {
       // EXCLUSIVE keeps the operating system's lock until the process ends, however it ends.
@@ -180,6 +181,14 @@ export class Database implements Disposable {
   [Symbol.dispose](): void {
     if (this.#db.isOpen) this.#db.close();
   }
+}
+
+/** Makes sure that nobody else can read the file, which holds Secrets. SQLite gives its other files the same mode. */
+function makePrivate(path: string): void {
+  if (path === ":memory:") return;
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600); // One that an earlier version made was for everybody.
+  if (existsSync(`${path}-wal`)) chmodSync(`${path}-wal`, 0o600);
 }
 
 /**
