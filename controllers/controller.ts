@@ -8,7 +8,7 @@
  */
 import type { Key, Table } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
-import type { Queue } from "./runtime/queue.ts";
+import type { Again, Queue, Worker } from "./runtime/queue.ts";
 
 export interface Controller<D> {
   readonly name: string;
@@ -17,7 +17,7 @@ export interface Controller<D> {
   /** Told of every row that has changed, gone ones included, before it is queued. */
   observed?(key: Key, due: D | undefined): void;
   /** Does it. Rejects if it has to be tried again. */
-  apply(due: D, signal: AbortSignal): Promise<void>;
+  apply(due: D, signal: AbortSignal): Promise<Again | void>;
 }
 
 /** Queues the rows that the last settle made due. */
@@ -38,11 +38,11 @@ export function enqueueAll<D>(controller: Controller<D>, queue: Queue): void {
 export function worker<D>(
   controller: Controller<D>,
   log: Log,
-): (key: Key, signal: AbortSignal) => Promise<void> {
+): Worker {
   return async (key, signal) => {
     const due = controller.due.get(key);
     if (due === undefined) return;
     log.debug(`Applying ${controller.name}`, { item: key });
-    await controller.apply(due, signal);
+    return await controller.apply(due, signal);
   };
 }

@@ -4,7 +4,8 @@
  * @module
  */
 import type { ApiObject, Kind } from "../crds/kind.ts";
-import { KubeError } from "../kube/client.ts";
+import { isStatus } from "../kube/errors.ts";
+import { isConflict } from "../kube/patch.ts";
 import type { Kube, PatchOperation } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Clock } from "./runtime/clock.ts";
@@ -35,8 +36,8 @@ export interface StatusOptions {
   readonly counted?: (kind: string, result: WriteResult) => void;
 }
 
-/** How often a write may be answered late before it is given up, in milliseconds. */
-const timeout = 30_000;
+/** How soon to try again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
+const afterConflict = 100;
 
 export function statusController(options: StatusOptions): Controller<StatusPatch> {
   const { due, kube, kindOf, versionOf, stamp, clock, counted } = options;
@@ -60,7 +61,7 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
           {
             subresource: "status",
             ...version !== undefined && { version },
-            signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+            signal,
           },
         );
         superseded.set(row, resourceVersion);
@@ -69,16 +70,15 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
         const result = resultOf(error);
         if (result === "gone") superseded.delete(row);
         counted?.(kind, result);
-        // Its deletion is on the way to the tables, which ends the matter.
-        if (result !== "gone") throw error;
+        if (result === "failed") throw error;
+        // What happened is on the way to the tables, and makes the row another one or none. If it was nothing, then once more.
+        if (result === "conflict") return { requeueAfter: afterConflict };
       }
     },
   };
 }
 
 function resultOf(error: unknown): WriteResult {
-  if (!(error instanceof KubeError)) return "failed";
-  if (error.status === 404) return "gone";
-  // A failed `test` of the resource version is a 422 with a patch, where an update has 409.
-  return error.status === 409 || error.status === 422 ? "conflict" : "failed";
+  if (isStatus(error, 404)) return "gone";
+  return isConflict(error) ? "conflict" : "failed";
 }

@@ -1,0 +1,125 @@
+/**
+ * Writes of statuses: once for each state that was observed, again after a conflict, never after a deletion.
+ *
+ * @module
+ */
+import { assertEquals, assertRejects } from "@std/assert";
+import { enqueue, worker } from "../../controllers/controller.ts";
+import { Graph } from "../../controllers/runtime/graph.ts";
+import { silentLog } from "../../controllers/runtime/log.ts";
+import { Queue } from "../../controllers/runtime/queue.ts";
+import { statusController, type StatusPatch } from "../../controllers/status.ts";
+import { stamp } from "../../controllers/translate/mod.ts";
+import { httpRoute } from "../../crds/mod.ts";
+import { KubeError } from "../../kube/errors.ts";
+import type { Kube, PatchOperation, PatchOptions } from "../../kube/types.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+
+const row = "HTTPRoute/default/r";
+
+/** A controller over one table, and what it asked of an API server that answers with `answers`, then with success. */
+function rig(answers: readonly Error[] = []) {
+  const graph = new Graph(), due = graph.source<StatusPatch>("due"), clock = new FakeClock();
+  const asked: { readonly operations: readonly PatchOperation[]; readonly options: PatchOptions }[] = [];
+  const left = [...answers];
+  const kube = {
+    patch: (_kind: unknown, _name: unknown, operations: readonly PatchOperation[], options: PatchOptions) => {
+      asked.push({ operations, options });
+      const error = left.shift();
+      return error ? Promise.reject(error) : Promise.resolve({});
+    },
+  } as unknown as Kube;
+  const results: string[] = [];
+  const controller = statusController({
+    due,
+    kube,
+    kindOf: () => httpRoute,
+    versionOf: () => "v1beta1",
+    stamp,
+    clock,
+    counted: (_, result) => results.push(result),
+  });
+  const queue = new Queue({ name: "status", clock, log: silentLog });
+  return {
+    asked,
+    results,
+    /** Shows a row at a version of the object, or none, and works as the queue would. */
+    async show(resourceVersion: string | undefined) {
+      if (resourceVersion === undefined) due.delete(row);
+      else {due.set(row, {
+          kind: "HTTPRoute",
+          key: "default/r",
+          resourceVersion,
+          patch: patch(resourceVersion),
+        });}
+      graph.settle();
+      enqueue(controller, queue);
+      return await work();
+    },
+    work: () => work(),
+  };
+  function work() {
+    return worker(controller, silentLog)(row, new AbortController().signal);
+  }
+}
+
+const condition = {
+  type: "Accepted",
+  status: "True",
+  reason: "Accepted",
+  message: "",
+  observedGeneration: 1,
+};
+
+const patch = (resourceVersion: string): readonly PatchOperation[] => [
+  { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
+  { op: "add", path: "/status/conditions", value: [condition] },
+];
+
+const failure = (code: number, reason: string) =>
+  new KubeError("PATCH /x", code, { reason, message: reason });
+
+Deno.test("a write goes to the status, in the served version, with the time of the write", async () => {
+  const { show, asked, results } = rig();
+  assertEquals(await show("7"), undefined);
+  assertEquals(results, ["written"]);
+  const [{ operations, options }] = asked as [typeof asked[number]];
+  assertEquals([options.subresource, options.version], ["status", "v1beta1"]);
+  assertEquals(operations[0], { op: "test", path: "/metadata/resourceVersion", value: "7" });
+  const { value } = operations[1] as { value: readonly { lastTransitionTime: string }[] };
+  assertEquals(value, [{ ...condition, lastTransitionTime: stampOf(new FakeClock().now()) }]);
+});
+
+const stampOf = (time: Date) => time.toISOString().replace(/\.\d+Z$/, "Z");
+
+Deno.test("what a write has superseded is not written again; the next version is", async () => {
+  const { show, work, asked } = rig();
+  await show("7");
+  await work();
+  await show("7");
+  assertEquals(asked.length, 1, "the first write is still on its way back");
+  await show("8");
+  assertEquals(asked.length, 2);
+  await show(undefined);
+  await show("7");
+  assertEquals(asked.length, 3, "nothing is remembered of a row that has gone");
+});
+
+Deno.test("a conflict is no failure: it is tried again soon, unless the row has gone by then", async () => {
+  const { show, work, asked, results } = rig([failure(409, "Conflict"), failure(409, "Conflict")]);
+  assertEquals(await show("7"), { requeueAfter: 100 });
+  assertEquals(await work(), { requeueAfter: 100 });
+  assertEquals(await work(), undefined);
+  assertEquals([asked.length, results], [3, ["conflict", "conflict", "written"]]);
+  await show(undefined);
+  assertEquals(asked.length, 3);
+});
+
+Deno.test("an object that has gone needs no status; anything else is a failure", async () => {
+  const gone = rig([failure(404, "NotFound")]);
+  assertEquals(await gone.show("7"), undefined);
+  assertEquals(gone.results, ["gone"]);
+  const broken = rig([failure(500, "InternalError")]);
+  await assertRejects(() => broken.show("7"), KubeError);
+  assertEquals(broken.results, ["failed"]);
+});
