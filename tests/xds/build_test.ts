@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import type { WeightedBackend } from "../../controllers/ir/mod.ts";
 import { Graph } from "../../controllers/runtime/graph.ts";
@@ -190,6 +191,39 @@ Deno.test("resources are packed whole, in pieces that can be sent as they are", 
     // The type says what the bytes are, so a body of noise has to be looked for by its place: at the end.
     assertEquals(bytes.subarray(bytes.length - size), body);
     assertEquals(bytes.length - size < 100, true);
+  }
+});
+
+Deno.test("a packed resource can be read again, whatever its size", () => {
+  const sizes = [
+    0,
+    1,
+    127,
+    128,
+    129,
+    16_255,
+    16_256,
+    16_257,
+    16_300,
+    16_383,
+    16_384,
+    32_767,
+    2_097_151,
+    2_097_152,
+  ];
+  for (const size of sizes) {
+    const body = new Uint8Array(size).fill(7);
+    const pieces = packResource("cluster", "name", "v", [body]);
+    const reader = new BinaryReader(new Uint8Array(pieces.flatMap((piece) => [...piece])));
+    let packed: Uint8Array = new Uint8Array();
+    while (reader.pos < reader.len) {
+      const [number, wire] = reader.tag();
+      if (number === 2) packed = reader.bytes();
+      else reader.skip(wire, number);
+    }
+    const any = new BinaryReader(packed);
+    any.skip(any.tag()[1]);
+    assertEquals([size, any.tag()[0], any.bytes().length, any.pos], [size, 2, size, packed.length]);
   }
 });
 

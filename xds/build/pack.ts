@@ -40,7 +40,7 @@ export function packResource(
 /** How many bytes a number takes as a varint. */
 function varintSize(value: number): number {
   let size = 1;
-  for (let rest = value; rest > 127; rest /= 128) size++;
+  for (let limit = 128; value >= limit; limit *= 128) size++;
   return size;
 }
 
