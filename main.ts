@@ -19,11 +19,14 @@ function writeAll(to: { writeSync(bytes: Uint8Array): number }, text: string): v
  */
 const echo = 500;
 
-/** Signals that SIGINT and SIGTERM abort: the first one `signal`, the second one `hurry`. A third is not waited for. */
+/**
+ * Signals that SIGINT, SIGTERM and SIGHUP (the terminal is closed) abort: the first one `signal`, the second one `hurry`. A
+ * third is not waited for.
+ */
 function interruption(): Pick<Io, "signal" | "hurry"> {
   const stop = new AbortController(), hurry = new AbortController();
   let last = -Infinity;
-  for (const [name, status] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+  for (const [name, status] of [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]] as const) {
     Deno.addSignalListener(name, () => {
       const now = performance.now(), again = now - last < echo;
       last = now;
@@ -60,7 +63,13 @@ function processIo(): Io {
   let interrupted: Pick<Io, "signal" | "hurry"> | undefined; // Listening for signals changes what they do: only once somebody asks.
   return {
     out: (text) => writeAll(Deno.stdout, text),
-    err: (line) => writeAll(Deno.stderr, line + "\n"),
+    err: (line) => {
+      try {
+        writeAll(Deno.stderr, line + "\n");
+      } catch {
+        // Nobody is left to be told, as when the terminal was closed; whatever was going on has to come to its end all the same.
+      }
+    },
     env: Deno.env.toObject(),
     outIsTerminal: Deno.stdout.isTerminal(),
     errIsTerminal: Deno.stderr.isTerminal(),

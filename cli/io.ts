@@ -20,7 +20,7 @@ export interface Io {
   readonly run: Surroundings["run"];
   /** Resolves once standard input has ended. */
   stdinEnds(): Promise<void>;
-  /** Aborted by SIGINT and SIGTERM, with an {@linkcode Interrupted} as its reason. */
+  /** Aborted by SIGINT, SIGTERM and SIGHUP, with an {@linkcode Interrupted} as its reason. */
   readonly signal: AbortSignal;
   /** Aborted by the second of these signals: whoever asked does not want to wait. A third one ends the process. */
   readonly hurry: AbortSignal;
@@ -31,7 +31,7 @@ export interface Io {
 /** Somebody asked the process to stop. */
 export class Interrupted extends Error {
   override name = "Interrupted";
-  constructor(readonly by: "SIGINT" | "SIGTERM") {
+  constructor(readonly by: "SIGINT" | "SIGTERM" | "SIGHUP") {
     super(`Stopped by ${by}`);
   }
 }
