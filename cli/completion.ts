@@ -10,6 +10,8 @@ interface Entry {
   readonly name: string;
   readonly description: string;
   readonly options: readonly Option[];
+  /** What its arguments are chosen from; nothing if they are names and files. */
+  readonly choices: readonly string[];
 }
 
 export function registerCompletion(program: Command, io: Io): void {
@@ -30,6 +32,7 @@ Examples:
         name: command.name(),
         description: command.description(),
         options: help.visibleOptions(command),
+        choices: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
       }));
       io.out(scripts[shell](entries));
     });
@@ -41,23 +44,25 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 const scripts = {
   bash(entries: readonly Entry[]): string {
-    const cases = entries.map(({ name, options }) => {
+    const cases = entries.map(({ name, options, choices }) => {
       const values = options.filter((option) => option.argChoices).map((option) =>
         `        ${flags(option).join("|")}) COMPREPLY=($(compgen -W ${
           quoted(option.argChoices!.join(" "))
         } -- "$word")); return ;;\n`
       ).join("");
+      const given = choices.length > 0 ? ` choices=${quoted(choices.join(" "))}` : "";
       return `    ${name})\n      case "$previous" in\n${values}      esac\n` +
-        `      words=${quoted(options.flatMap(flags).join(" "))} ;;\n`;
+        `      words=${quoted(options.flatMap(flags).join(" "))}${given} ;;\n`;
     }).join("");
     return `# bash completion for gatehouse
 _gatehouse() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words=""
+  local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words="" choices=""
   COMPREPLY=()
   case "\${COMP_WORDS[1]}" in
 ${cases}  esac
-  if [ "$COMP_CWORD" -eq 1 ]; then words=${quoted(entries.map((entry) => entry.name).join(" "))}; fi
-  if [ "$COMP_CWORD" -gt 1 ] && [[ "$word" != -* ]]; then COMPREPLY=($(compgen -f -- "$word")); return; fi
+  if [ "$COMP_CWORD" -eq 1 ]; then words=${quoted(entries.map((entry) => entry.name).join(" "))}
+  elif [ -n "$choices" ] && [[ "$word" != -* ]]; then words=$choices
+  elif [ "$COMP_CWORD" -gt 1 ] && [[ "$word" != -* ]]; then COMPREPLY=($(compgen -f -- "$word")); return; fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -o filenames -F _gatehouse gatehouse
@@ -66,7 +71,8 @@ complete -o filenames -F _gatehouse gatehouse
 
   zsh(entries: readonly Entry[]): string {
     const escape = (text: string) => text.replace(/[[\]:\\]/g, "\\$&");
-    const cases = entries.map(({ name, options }) => {
+    const cases = entries.map(({ name, options, choices }) => {
+      const rest = choices.length > 0 ? `'*:value:(${choices.join(" ")})'` : `'*:file:_files'`;
       const specs = options.flatMap((option) =>
         flags(option).map((flag) => {
           const value = option.argChoices
@@ -77,7 +83,7 @@ complete -o filenames -F _gatehouse gatehouse
           return "      " + quoted(`${flag}[${escape(option.description)}]${value}`);
         })
       );
-      return `    ${name}) _arguments \\\n${[...specs, `      '*:file:_files'`].join(" \\\n")} ;;\n`;
+      return `    ${name}) _arguments \\\n${[...specs, `      ${rest}`].join(" \\\n")} ;;\n`;
     }).join("");
     return `#compdef gatehouse
 _gatehouse() {
@@ -94,8 +100,13 @@ if [ "$funcstack[1]" = _gatehouse ]; then _gatehouse "$@"; else compdef _gatehou
   },
 
   fish(entries: readonly Entry[]): string {
-    const lines = entries.flatMap(({ name, description, options }) => [
+    const lines = entries.flatMap(({ name, description, options, choices }) => [
       `complete -c gatehouse -n __fish_use_subcommand -f -a ${name} -d ${quoted(description)}`,
+      ...choices.length > 0
+        ? [
+          `complete -c gatehouse -n '__fish_seen_subcommand_from ${name}' -f -a ${quoted(choices.join(" "))}`,
+        ]
+        : [],
       ...options.map((option) => {
         const short = option.short ? ` -s ${option.short.slice(1)}` : "";
         const long = option.long ? ` -l ${option.long.slice(2)}` : "";

@@ -5,6 +5,7 @@
  * @module
  */
 import { Command, CommanderError } from "commander";
+import { ConnectionError, KubeError } from "../kube/errors.ts";
 import { Interrupted, type Io, UsageError } from "./io.ts";
 import { painter } from "./style.ts";
 import { registerApiserver } from "./apiserver.ts";
@@ -58,7 +59,7 @@ Examples:
   return gatehouse;
 }
 
-/** Runs one command line. Resolves with the exit status: 0 success, 1 failure, 2 wrong usage, 130 and 143 interrupted. */
+/** Runs one command line. Resolves with the exit status: 0 success, 1 failure, 2 wrong usage, 128 + n ended by signal n. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const paint = painter(io.errIsTerminal, io.env);
   try {
@@ -66,15 +67,20 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof Interrupted) return error.by === "SIGINT" ? 130 : 143;
+    if (error instanceof Interrupted) return { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[error.by];
     io.err(paint("red", "error: ") + explain(error));
     return error instanceof UsageError ? error.status : 1;
   }
 }
 
-/** A user's mistake in its own words; anything else with its causes and where it happened. */
+/** What a user or the API server has to do with in its own words; anything else with its causes and where it happened. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof KubeError) return error.message;
+  if (error instanceof ConnectionError) {
+    const hint = /refused/i.test(error.message) ? "; does it run? `gatehouse standalone` starts one" : "";
+    return error.message + hint;
+  }
   const lines = [error instanceof UsageError ? error.message : error.stack ?? error.message];
   for (
     let cause = error.cause;

@@ -42,6 +42,29 @@ Deno.test("wrong usage is explained on standard error, with status 2", async () 
   }
 });
 
+Deno.test("an API server that does not answer is told in one line, with a remedy", async () => {
+  const file = await Deno.makeTempFile();
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  try {
+    await Deno.writeTextFile(
+      file,
+      JSON.stringify({
+        "current-context": "c",
+        contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+        clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${port}` } }],
+        users: [{ name: "u", user: {} }],
+      }),
+    );
+    const { code, err } = await run(gatehouse("status", "--kubeconfig", file));
+    assertEquals(code, 1);
+    assertMatch(err, /^error: Cannot GET .*refused.*does it run\?.*\n$/);
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
 Deno.test("completion scripts are valid shell and know commands and choices", async () => {
   const script = await succeed(gatehouse("completion", "bash"));
   await succeed(["bash", "-n"], { input: script });
@@ -55,6 +78,8 @@ Deno.test("completion scripts are valid shell and know commands and choices", as
   assertEquals(await complete("gatehouse", "sta"), ["standalone", "status"]);
   assertEquals(await complete("gatehouse", "translate", "--show", ""), ["all", "status", "xds", "none"]);
   assert((await complete("gatehouse", "standalone", "--a")).includes("--addresses"));
+  assertEquals(await complete("gatehouse", "completion", ""), ["bash", "zsh", "fish"]);
+  assertEquals(await complete("gatehouse", "completion"), ["completion"]);
   for (const shell of ["zsh", "fish"]) {
     assertStringIncludes(await succeed(gatehouse("completion", shell)), "translate");
   }
