@@ -54,11 +54,24 @@ Examples:
         clock: systemClock,
         log,
       }).catch((error) => {
-        throw error?.name === "DataError" ? new UsageError(error.message, { status: 1 }) : error;
+        throw explained(error, options.port);
       });
       io.out(`API server listens on ${server.url}\n`);
       io.out(`  export KUBECONFIG=${server.kubeconfig}\n`);
       const parent = options.untilStdinEnds ? [io.stdinEnds()] : [];
       await until(io.signal, Promise.race([server.join(), ...parent]));
     });
+}
+
+/** What keeps the server from starting, where that is for the user to change. */
+function explained(error: Error & { readonly code?: string }, port: number): Error {
+  const refusal = (reason: string) =>
+    new UsageError(
+      `Cannot listen on 127.0.0.1:${port}: ${reason}; choose another port (apiserver --port, standalone --api-port)`,
+      { status: 1 },
+    );
+  if (error.name === "DataError") return new UsageError(error.message, { status: 1 });
+  if (error.code === "EADDRINUSE") return refusal("another process does");
+  if (error.code === "EACCES") return refusal("it may not be bound without privileges");
+  return error;
 }

@@ -67,6 +67,22 @@ Deno.test("a directory that another gateway uses is refused, and that one goes o
     assertEquals(await first.stop(), 0);
   }));
 
+Deno.test("a port of the API server that is in use is refused by number, in one line", () =>
+  inDirectory(async (data) => {
+    using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const { port } = taken.addr as Deno.NetAddr;
+    const { code, err } = await run([
+      ...standalone(data, "--envoy", await envoyForTests()),
+      "--api-port",
+      String(port),
+    ]);
+    assertEquals(code, 1);
+    assertMatch(
+      err,
+      new RegExp(`^error: Cannot listen on 127.0.0.1:${port}: another process does; .*--api-port.*\n$`),
+    );
+  }));
+
 Deno.test("a damaged database is refused, and left as it is", () =>
   inDirectory(async (data) => {
     const envoy = await envoyForTests(), file = `${data}/state.db`;
