@@ -9,7 +9,7 @@ import { endpointSlice, kindOf } from "../crds/mod.ts";
 import { KubeError } from "../kube/client.ts";
 import type { Kube } from "../kube/types.ts";
 import { type EchoServer, serveEcho } from "../standalone/echo.ts";
-import { echoBackend, quickstart } from "../standalone/quickstart/mod.ts";
+import { echoBackend, managedBy, quickstart } from "../standalone/quickstart/mod.ts";
 import { type Manifest, parseManifests, readManifests } from "./files.ts";
 import { type Io, UsageError } from "./io.ts";
 import { write } from "./write.ts";
@@ -66,6 +66,7 @@ export async function startEcho(
     if (error instanceof KubeError && error.status === 404) return undefined;
     throw error;
   }
+  if (slice.metadata.labels?.["app.kubernetes.io/managed-by"] !== managedBy) return undefined;
   const wanted = slice.ports?.[0]?.port ?? echoBackend.port;
   let server: EchoServer;
   try {

@@ -5,7 +5,12 @@
  */
 import type { Command } from "commander";
 import { stringify } from "yaml";
-import { kindOf } from "../crds/mod.ts";
+import type { ApiObject, Kind } from "../crds/kind.ts";
+import { endpointSlice, kindOf } from "../crds/mod.ts";
+import { isStatus } from "../kube/errors.ts";
+import { list } from "../kube/list.ts";
+import type { Kube } from "../kube/types.ts";
+import { exposeManifests, managedBy } from "../standalone/expose.ts";
 import { connect } from "./connect.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./io.ts";
@@ -40,7 +45,6 @@ Examples:
   gatehouse expose web --port 80 --to 127.0.0.1:3000 --dry-run | kubectl apply -f -`,
     )
     .action(async (name: string, options: Options) => {
-      const { exposeManifests } = await import("../standalone/expose.ts");
       const result = exposeManifests(name, options);
       if ("error" in result) throw new UsageError(result.error);
       if (options.dryRun) {
@@ -48,10 +52,60 @@ Examples:
         return;
       }
       const kube = await connect(io, options);
+      await refuseOthers(kube, result.objects, io.signal);
       for (const object of result.objects) {
-        const [group] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : [""];
-        const kind = kindOf(group!, object.kind)!;
+        const kind = kindOfObject(object);
         io.out(`${kind.singular}/${object.metadata.name} ${await write(kube, kind, object, io.signal)}\n`);
       }
+      for (const former of await removeFormer(kube, name, result.objects, io.signal)) {
+        io.out(`${endpointSlice.singular}/${former} deleted\n`);
+      }
     });
+}
+
+function kindOfObject({ apiVersion, kind }: ApiObject): Kind {
+  return kindOf(apiVersion.includes("/") ? apiVersion.split("/")[0]! : "", kind)!;
+}
+
+function isOurs({ metadata }: ApiObject): boolean {
+  return metadata.labels?.["app.kubernetes.io/managed-by"] === managedBy;
+}
+
+/** Throws if one of the objects is there already and somebody else made it: their routes would lead elsewhere all at once. */
+async function refuseOthers(kube: Kube, objects: readonly ApiObject[], signal: AbortSignal): Promise<void> {
+  for (const object of objects) {
+    const { namespace, name } = object.metadata;
+    const before = await kube.get(kindOfObject(object), object.metadata, signal).catch((error) => {
+      if (isStatus(error, 404)) return undefined;
+      throw error;
+    });
+    if (before === undefined || isOurs(before)) continue;
+    throw new UsageError(
+      `Cannot expose "${
+        objects[0]!.metadata.name
+      }": ${object.kind} "${namespace}/${name}" is there already and ` +
+        "was not made by expose; choose another name, or delete it first",
+      { status: 1 },
+    );
+  }
+}
+
+/** Deletes the slices of an earlier expose that are not written any more; their servers would go on getting traffic. */
+async function removeFormer(
+  kube: Kube,
+  service: string,
+  written: readonly ApiObject[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const { namespace } = written[0]!.metadata;
+  const { objects } = await list(kube, endpointSlice, {
+    namespace,
+    labelSelector: `kubernetes.io/service-name=${service},app.kubernetes.io/managed-by=${managedBy}`,
+    signal,
+  });
+  const former = objects.filter(({ metadata }) =>
+    !written.some(({ kind, metadata: { name } }) => kind === "EndpointSlice" && name === metadata.name)
+  );
+  for (const { metadata } of former) await kube.delete(endpointSlice, metadata, { signal });
+  return former.map(({ metadata }) => metadata.name);
 }

@@ -20,8 +20,8 @@ export interface ExposeOptions {
 /** Objects to write, in this order, or what to tell the user. */
 export type Exposed = { readonly objects: readonly ApiObject[] } | { readonly error: string };
 
-/** A service that is written by this function, as others know it. */
-const managedBy = "gatehouse-expose";
+/** The label `app.kubernetes.io/managed-by` of what {@linkcode exposeManifests} makes. */
+export const managedBy = "gatehouse-expose";
 
 /**
  * Makes the Service `name` and its EndpointSlices, one for each family of addresses and port number.

@@ -18,3 +18,6 @@ export const quickstart: readonly { readonly file: string; readonly text: string
 
 /** The echo server that the manifests send requests to: its Service's name, and where it has to listen. */
 export const echoBackend = { name: "echo", host: "127.0.0.1", port: 7080 } as const;
+
+/** The label `app.kubernetes.io/managed-by` of its EndpointSlice. One without it leads to a server of somebody else's. */
+export const managedBy = "gatehouse-standalone";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
-import { gatehouse, Running, succeed } from "../support/command.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { gatehouse, run, Running, succeed } from "../support/command.ts";
 import { findKubectl } from "../tools/kubectl.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 
@@ -98,6 +98,46 @@ Deno.test("one command brings traffic, kubectl changes it, and a second start co
         await kubectl("apply", "-f", file);
         await until("200", () => status(curl));
       });
+      await t.step("a server of one's own becomes a Service that a route can name", async () => {
+        const backend = (name: string, onListen: (port: number) => void) =>
+          Deno.serve(
+            { hostname: "127.0.0.1", port: 0, onListen: ({ port }) => onListen(port) },
+            () => new Response(name),
+          );
+        const ports: number[] = [];
+        await using _one = backend("one", (port) => ports.push(port));
+        await using _two = backend("two", (port) => ports.push(port));
+        const expose = (name: string, ...to: readonly string[]) =>
+          gatehouse("expose", name, "--port", "80", "--to", ...to, "--kubeconfig", `${data}/kubeconfig`);
+        await succeed(expose("shop", ...ports.map((port) => `127.0.0.1:${port}`)));
+        const [one, two] = ports;
+        // What the first call wrote for the other server may not go on getting traffic.
+        assertStringIncludes(await succeed(expose("shop", `127.0.0.1:${two}`)), `shop-ipv4-${one} deleted`);
+        const file = `${data}/shop.json`;
+        await Deno.writeTextFile(
+          file,
+          JSON.stringify({
+            apiVersion: "gateway.networking.k8s.io/v1",
+            kind: "HTTPRoute",
+            metadata: { name: "shop", namespace: "default" },
+            spec: {
+              parentRefs: [{ name: "web" }],
+              hostnames: ["shop.localhost"],
+              rules: [{ backendRefs: [{ name: "shop", port: 80 }] }],
+            },
+          }),
+        );
+        await kubectl("apply", "-f", file);
+        await until("two", () => succeed(["sh", "-c", `${curl} --silent -H 'Host: shop.localhost'`]));
+
+        const others = await run(expose("echo", `127.0.0.1:${one}`));
+        assertEquals(others.code, 1);
+        assertMatch(others.err, /^error: Cannot expose "echo": Service "default\/echo" is there already/);
+        const nowhere = await run([...expose("shop", "127.0.0.1:1"), "-n", "nowhere"]);
+        assertEquals(nowhere.code, 1);
+        assertMatch(nowhere.err, /^error: .*namespaces "nowhere" not found.*\n$/, "one line, no stack");
+        await kubectl("delete", "httproute", "shop");
+      });
       await t.step("Ctrl-C stops everything", async () => {
         assertEquals(await standalone.running.stop("SIGINT"), 0);
         assertEquals(await processesOf(data), []);
@@ -111,7 +151,8 @@ Deno.test("one command brings traffic, kubectl changes it, and a second start co
       assertEquals(metadata.uid, uid);
       assertEquals(addresses[0].value, address);
       assertEquals(await status(standalone.curl), "200");
-      assertEquals(await standalone.running.stop("SIGTERM"), 0);
+      // As if the terminal were closed.
+      assertEquals(await standalone.running.stop("SIGHUP"), 0);
       assert((await processesOf(data)).length === 0);
     });
   } finally {
