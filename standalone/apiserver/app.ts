@@ -34,7 +34,9 @@ export function createApp(options: AppOptions): Hono<Env> {
 
   app.onError((error, c) => {
     if (error instanceof ApiError) return statusResponse(error.status);
-    log.error("request failed", { method: c.req.method, path: c.req.path, error });
+    // A client that goes away in the middle of its request is no fault of ours.
+    const level = c.req.raw.signal.aborted ? "debug" : "error";
+    log[level]("request failed", { method: c.req.method, path: c.req.path, error });
     return statusResponse(internal(error.message).status);
   });
   app.notFound(() => statusResponse(noSuchPath().status));

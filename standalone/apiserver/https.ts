@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { STATUS_CODE } from "@std/http/status";
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import type { KeyPair } from "../../controllers/runtime/pki.ts";
 import type { Identity } from "./access.ts";
@@ -92,6 +93,10 @@ async function serve(
   outgoing.on("close", () => closed.abort());
   try {
     const request = toRequest(incoming, closed.signal);
+    if (!request) {
+      outgoing.writeHead(STATUS_CODE.BadRequest).end();
+      return;
+    }
     const response = await options.handle(request, identityOf(incoming.socket as TLSSocket));
     await send(response, outgoing, closed.signal);
   } catch (error) {
@@ -100,14 +105,17 @@ async function serve(
   }
 }
 
-function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
+/** What is not a request that can be handled, such as TRACE or a path that is no URL, is nothing. */
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
   const { method = "GET", url = "/" } = incoming;
   const headers = new Headers();
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
     headers.append(incoming.rawHeaders[i]!, incoming.rawHeaders[i + 1]!);
   }
   const body = method === "GET" || method === "HEAD" ? null : toStream(incoming);
-  return new Request(new URL(url, "https://localhost"), { method, headers, body, signal });
+  const target = URL.parse(url, "https://localhost");
+  if (!target || unservable.has(method)) return undefined;
+  return new Request(target, { method, headers, body, signal });
 }
 
 function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
@@ -123,6 +131,9 @@ function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
     },
   }, { highWaterMark: 0 });
 }
+
+/** Methods that the Fetch standard has no requests for. */
+const unservable: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 async function send(response: Response, outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));

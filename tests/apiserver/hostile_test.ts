@@ -66,7 +66,7 @@ Deno.test("a JSON patch cannot copy an object into itself until no memory is lef
       { op: "add", path: "/data/d", value: {} },
       ...Array.from({ length: 1_100 }, () => ({ op: "copy", from: "/data", path: "/data/d" })),
     ];
-    assertMatch(await patch(deep), /^400 .*nested too deeply/);
+    assertMatch(await patch(deep), /^4(00 .*nested too deeply|13 )/);
     assertMatch(await patch([{ op: "copy", from: "/data/a", path: "/data/c" }]), /^200/);
   }));
 

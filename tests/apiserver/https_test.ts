@@ -145,3 +145,24 @@ Deno.test("the signal stops the server", async () => {
   stop.abort();
   await joined;
 });
+
+Deno.test("what is no request is answered with 400, and the next one is served", async () => {
+  await using server = await testServer();
+  const { authority, admin } = server.certificates, { port } = new URL(server.url);
+  for (const line of ["TRACE /api HTTP/1.1", "GET http://[ HTTP/1.1"]) {
+    using connection = await Deno.connectTls({
+      hostname: "127.0.0.1",
+      port: Number(port),
+      caCerts: [authority.certificate],
+      cert: admin.certificate,
+      key: admin.key,
+    });
+    await connection.write(new TextEncoder().encode(`${line}\r\nhost: x\r\nconnection: close\r\n\r\n`));
+    const text = await new Response(connection.readable).text();
+    assertStringIncludes(text, "HTTP/1.1 400 ", line);
+  }
+  using http = client(authority, admin);
+  const response = await fetch(`${server.url}/api`, { client: http });
+  await response.body?.cancel();
+  assertEquals(response.status, 200);
+});
