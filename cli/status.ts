@@ -12,6 +12,7 @@ import { KubeError } from "../kube/client.ts";
 import { list } from "../kube/list.ts";
 import type { Kube } from "../kube/types.ts";
 import { askReport, type ProxyReport, type Report } from "./admin.ts";
+import { isGood, isNegative } from "./conditions.ts";
 import { connect, type ConnectOptions } from "./connect.ts";
 import { type Io, UsageError } from "./io.ts";
 import { contextOption, dataOption, kubeconfigOption, outputOption } from "./options.ts";
@@ -104,6 +105,11 @@ async function collect(
   return lists.flat();
 }
 
+interface ListenerLike {
+  readonly name: string;
+  readonly port: number;
+}
+
 interface StatusLike {
   readonly conditions?: readonly Condition[];
   readonly addresses?: readonly { readonly value: string }[];
@@ -125,6 +131,7 @@ interface StatusLike {
 function entryOf(kind: string, object: ApiObject, report: Report | undefined): Entry {
   const status = (object as { readonly status?: StatusLike }).status ?? {};
   const key = keyOf(object), generation = object.metadata.generation ?? 0;
+  const { spec } = object as { readonly spec?: { readonly listeners?: readonly ListenerLike[] } };
   const part = (
     name: string,
     conditions: readonly Condition[] = [],
@@ -146,6 +153,7 @@ function entryOf(kind: string, object: ApiObject, report: Report | undefined): E
         : []),
       ...(status.listeners ?? []).map((l) =>
         part(`listener ${l.name}`, l.conditions, [
+          ...(spec?.listeners ?? []).filter(({ name }) => name === l.name).map(({ port }) => `port ${port}`),
           `${l.attachedRoutes} ${l.attachedRoutes === 1 ? "route" : "routes"}`,
         ])
       ),
@@ -161,13 +169,6 @@ function entryOf(kind: string, object: ApiObject, report: Report | undefined): E
     ],
     ...proxies && { proxies },
   };
-}
-
-/** Conditions that are good when they are False. */
-const negative = new Set(["PartiallyInvalid", "Conflicted", "OverlappingTLSConfig"]);
-
-function isGood({ type, status }: Condition): boolean {
-  return status === (negative.has(type) ? "False" : "True");
 }
 
 function isInSync({ connected, behind, refused }: ProxyReport): boolean {
@@ -208,17 +209,21 @@ function asText(entries: readonly Entry[], report: Report | undefined, paint: Pa
 function partText({ conditions, facts, current }: Part, paint: Paint): string {
   const marks = conditions.map((condition) =>
     isGood(condition)
-      ? paint("green", `${negative.has(condition.type) ? "not " : ""}${condition.type}`)
-      : paint("red", `${negative.has(condition.type) ? "" : "not "}${condition.type}`)
+      ? paint("green", `${isNegative(condition.type) ? "not " : ""}${condition.type}`)
+      : paint("red", `${isNegative(condition.type) ? "" : "not "}${condition.type}`)
   );
   const late = current ? [] : [paint("yellow", "(of an earlier generation)")];
   return [...facts, ...marks, ...late].join("  ");
 }
 
+/** Why conditions are not good; of those that are, what their messages add after a semicolon, such as another port. */
 function reasons({ conditions }: Part, indent: string, paint: Paint): readonly string[] {
-  return conditions.filter((condition) => !isGood(condition)).map(({ type, reason, message }) =>
-    `${indent}${paint("yellow", `${type}: ${reason}`)}: ${message}`
-  );
+  return conditions.flatMap((condition) => {
+    const { type, reason, message } = condition;
+    if (!isGood(condition)) return [`${indent}${paint("yellow", `${type}: ${reason}`)}: ${message}`];
+    const note = message.indexOf("; ");
+    return note < 0 ? [] : [`${indent}${message.slice(note + 2)}`];
+  });
 }
 
 function proxyText(proxy: ProxyReport, paint: Paint): readonly string[] {

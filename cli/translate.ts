@@ -7,6 +7,7 @@ import { type Command, Option } from "commander";
 import { stringify } from "yaml";
 import type { DesiredStatus } from "../controllers/translate/mod.ts";
 import type { ApiObject } from "../crds/kind.ts";
+import { isGood } from "./conditions.ts";
 import { readManifests } from "./files.ts";
 import { type Io, UsageError } from "./io.ts";
 import { outputOption } from "./options.ts";
@@ -34,11 +35,13 @@ export function registerTranslate(program: Command, io: Io): void {
       "after",
       `
 Problems go to standard error, one a line. The exit status is 1 if there are any, so that a pipeline stops.
+What only proxies know is left out: addresses, and the condition Programmed.
 
 Examples:
   gatehouse translate gateway.yaml routes/
   gatehouse translate --show none manifests/           only check
-  kubectl get gateway,httproute,service,endpointslice -A -o yaml | gatehouse translate --show xds -`,
+  kubectl get gatewayclass,gateway,httproute,referencegrant,service,endpointslice,namespace -A -o yaml |
+    gatehouse translate --show xds -`,
     )
     .action(async (paths: readonly string[], options: Options) => {
       const problems = await translateFiles(paths, options, io);
@@ -76,9 +79,7 @@ async function translateFiles(
   });
   const sorted = <V>(entries: Iterable<readonly [string, V]>) =>
     [...entries].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0);
-  const statuses = sorted(batch.statuses.entries()).map(([key, status]) =>
-    [key, withoutProgrammed(status)] as const
-  );
+  const statuses = sorted(batch.statuses.entries()).map(([key, status]) => [key, offline(status)] as const);
   problems.push(...statuses.flatMap(([key, status]) => faults(key, status)));
   for (const { kind, metadata } of batch.ignored) {
     io.err(`ignored: ${kind} "${metadata.name}": this kind does not matter here`);
@@ -139,10 +140,10 @@ async function admit(
   return { objects, problems };
 }
 
-/** Nothing is programmed offline. */
-function withoutProgrammed(status: DesiredStatus): DesiredStatus {
+/** What a status says as long as no proxy has been heard of: no addresses, and nothing about what is programmed. */
+function offline(status: DesiredStatus): unknown {
   return JSON.parse(
-    JSON.stringify(status),
+    JSON.stringify({ ...status, kind: undefined, generation: undefined, addresses: undefined }),
     (_, value) =>
       Array.isArray(value)
         ? value.filter((element) => (element as { type?: unknown } | null)?.type !== "Programmed")
@@ -160,8 +161,9 @@ function faults(key: string, status: unknown, part = ""): readonly string[] {
     ? `${part} parent "${(parentRef as { name: string }).name}"`
     : part;
   if (typeof type === "string" && typeof reason === "string") {
-    const good = ["PartiallyInvalid", "Conflicted"].includes(type) ? "False" : "True";
-    return value === good ? [] : [`${key}:${place} ${type}=${value} (${reason}): ${message}`];
+    return isGood({ type, status: String(value) })
+      ? []
+      : [`${key}:${place} ${type}=${value} (${reason}): ${message}`];
   }
   return Object.values(status).flatMap((inner) => faults(key, inner, place));
 }
