@@ -12,7 +12,7 @@ import { readFilters } from "./filters.ts";
 import { readRetry } from "./retries.ts";
 import type { MatchModel, RouteKind, RuleModel } from "./route_kind.ts";
 import { readSession } from "./sessions.ts";
-import { regexFault } from "./validate.ts";
+import { literalFault, nameFault, regexFault } from "./validate.ts";
 
 export const httpRoute: RouteKind<HTTPRoute> = {
   kind: "HTTPRoute",
@@ -104,10 +104,8 @@ function readMatch(match: Partial<HTTPRouteMatch>, where: string, config: Config
   const { type = "PathPrefix", value = "/" } = match.path ?? {};
   const pathType = Object.hasOwn(pathTypes, type) ? pathTypes[type] : undefined;
   if (pathType === undefined) return { fault: unknownType(`${where}.path.type`, type, pathTypes) };
-  if (pathType === "regex" && config.validate) {
-    const problem = regexFault(value);
-    if (problem) return { fault: unsupported(`${where}.path.value`, problem) };
-  }
+  const problem = config.validate && (pathType === "regex" ? regexFault : literalFault)(value);
+  if (problem) return { fault: unsupported(`${where}.path.value`, problem) };
   const headers = readValues(match.headers, `${where}.headers`, (name) => name.toLowerCase(), config);
   const queryParams = readValues(match.queryParams, `${where}.queryParams`, (name) => name, config);
   const fault = headers.fault ?? queryParams.fault;
@@ -140,8 +138,10 @@ function readValues(
     const key = normalize(name);
     if (byName.has(key)) continue;
     const known = Object.hasOwn(valueTypes, type) ? valueTypes[type] : undefined;
+    const wrongName = config.validate ? nameFault(name) : undefined;
     const problem = known === "regex" && config.validate ? regexFault(value) : undefined;
     if (known === undefined) fault ??= unknownType(`${where}[${i}].type`, type, valueTypes);
+    else if (wrongName) fault ??= unsupported(`${where}[${i}].name`, wrongName);
     else if (problem) fault ??= unsupported(`${where}[${i}].value`, problem);
     else byName.set(key, { name: key, type: known, value });
   }

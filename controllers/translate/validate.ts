@@ -5,8 +5,21 @@
  */
 import { RE2JS } from "re2js";
 
+/** Proxies take programs that are some ten times as large; to compile one that is takes too long here. */
+const largestProgram = 10_000;
+
+/** Characters beyond the first 256, of which proxies know only the bytes. */
+const wideEscape = /\\x\{0*[0-9a-f]{3,}\}/i;
+
 /** Why RE2 refuses a regular expression; `undefined` if it takes it. */
 export function regexFault(pattern: string): string | undefined {
+  if (pattern === "") return "an empty regular expression is not supported, write .* for anything";
+  const [wide] = wideEscape.exec(pattern) ?? [];
+  if (wide !== undefined) return `"${wide}" is not supported, write the character itself`;
+  const size = programSize(pattern);
+  if (size > largestProgram) {
+    return `a regular expression of some ${size} instructions is not supported, repeat less`;
+  }
   try {
     RE2JS.compile(pattern);
     return undefined;
@@ -20,12 +33,43 @@ export function regexFault(pattern: string): string | undefined {
   }
 }
 
+/** About how many instructions a regular expression comes to, its repetitions written out. */
+function programSize(pattern: string): number {
+  const groups = [0];
+  let last = 0;
+  const add = (size: number) => {
+    last = size;
+    groups.push((groups.pop() ?? 0) + size);
+  };
+  const parts = /\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
+  for (const [part, least, most] of pattern.matchAll(parts)) {
+    if (least !== undefined) {
+      const before = last;
+      add(before * (Math.max(Number(least), Number(most ?? 0), 1) - 1));
+      last += before;
+    } else if (part === "(") groups.push(0);
+    else add(part === ")" && groups.length > 1 ? groups.pop() ?? 0 : 1);
+  }
+  return groups.reduce((sum, size) => sum + size, 0);
+}
+
 /** The characters of a token, as RFC 9110, 5.6.2 has it. */
 const token = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/;
 
 /** Whether a text could be the name of a header or a method. */
 export function isToken(text: string): boolean {
-  return token.test(text);
+  return text.length <= 256 && token.test(text);
+}
+
+/** Why there can be no header or query parameter of this name; `undefined` if there can. */
+export function nameFault(name: string): string | undefined {
+  return isToken(name) ? undefined : `"${name}" is not a name, use letters, digits and hyphens`;
+}
+
+/** Why no request can have this path, or one that begins with it; `undefined` if there can be one. */
+export function literalFault(path: string): string | undefined {
+  if (path.startsWith("/") && !/[?#]/.test(path) && fieldValue.test(path)) return undefined;
+  return `"${path}" is not a path, begin it with a slash and leave out queries`;
 }
 
 /** A field value without control characters other than tab, RFC 9110, 5.5. */
@@ -44,4 +88,19 @@ export function headerFault(
   }
   if (!fieldValue.test(value)) return `the value of header "${name}" holds control characters, remove them`;
   return undefined;
+}
+
+/** Why a text cannot be the path that a request or a redirect is given; `undefined` if it can. */
+export function pathFault(path: string): string | undefined {
+  if (!fieldValue.test(path)) return "the path holds control characters, remove them";
+  return undefined;
+}
+
+const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const hostname = new RegExp(`^${label}(\\.${label})*$`);
+
+/** Why a text cannot be the host of a request or a redirect; `undefined` if it can. */
+export function hostnameFault(name: string): string | undefined {
+  if (name.length <= 253 && hostname.test(name)) return undefined;
+  return `"${name}" is not a hostname, write it like www.example.com`;
 }

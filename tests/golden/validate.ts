@@ -32,7 +32,10 @@ export function staticConfiguration(goldens: ReadonlyMap<string, Produced>): obj
   }
   return {
     static_resources: { listeners, clusters },
-    // Goldens may hold expressions that are large on purpose.
+    // Expressions may be large, as for the proxies that are run.
+    layered_runtime: {
+      layers: [{ name: "tests", static_layer: { "re2.max_program_size.error_level": 4_294_967_295 } }],
+    },
     admin: { address: { socket_address: { address: "127.0.0.1", port_value: 9 } } },
   };
 }

@@ -14,7 +14,14 @@ import { granted } from "../../controllers/translate/grants.ts";
 import { covering, covers, intersect } from "../../controllers/translate/hostnames.ts";
 import { matchesSelector } from "../../controllers/translate/labels.ts";
 import { compare, matchesAll, rankOf } from "../../controllers/translate/matches.ts";
-import { headerFault, regexFault } from "../../controllers/translate/validate.ts";
+import {
+  headerFault,
+  hostnameFault,
+  literalFault,
+  nameFault,
+  pathFault,
+  regexFault,
+} from "../../controllers/translate/validate.ts";
 import { random } from "../support/random.ts";
 import { route, service, slice, small, to } from "./cluster.ts";
 
@@ -136,11 +143,33 @@ Deno.test("matches: only what nothing gets past hides the rest", () => {
 });
 
 Deno.test("validation: regular expressions and headers", () => {
-  for (const fine of ["", "a|b", "[a-z]+\\d{2,3}", "(?i)x", "\\p{Greek}", "(?P<name>x)"]) {
+  for (
+    const fine of [
+      "a|b",
+      "(((a{10}){10}){10})",
+      "[^]{}]\\{9999}",
+      "\\x{ff}",
+      ".{1000}".repeat(9),
+      "[a-z]+\\d{2,3}",
+      "(?i)x",
+      "\\p{Greek}",
+      "(?P<name>x)",
+    ]
+  ) {
     assertEquals(regexFault(fine), undefined, fine);
   }
   for (const bad of ["(", "[", "a**", "(?=x)", "(?!x)", "\\1", "x{1001}", "(?<!x)y"]) {
     assertEquals(regexFault(bad)?.startsWith(`RE2 refuses the regular expression "${bad}" (`), true, bad);
+  }
+  const tooMuch: readonly (readonly [pattern: string, problem: string])[] = [
+    ["", "an empty regular expression is not supported"],
+    ["\\x{10ffff}", `"\\x{10ffff}" is not supported`],
+    ["\\pL{1000}".repeat(100), "of some 100100 instructions is not supported"],
+    [`(${"abcd".repeat(1000)}){1000}`, "of some 4000000 instructions is not supported"],
+    ["a".repeat(10_001), "of some 10001 instructions is not supported"],
+  ];
+  for (const [pattern, problem] of tooMuch) {
+    assertEquals(regexFault(pattern)?.includes(problem), true, `${regexFault(pattern)}`);
   }
   assertEquals(headerFault("set", "X-Fine", "with\ttab and ümlaut"), undefined);
   assertEquals(headerFault("set", "Host", "x"), undefined);
@@ -152,6 +181,41 @@ Deno.test("validation: regular expressions and headers", () => {
   }
   assertEquals(headerFault("add", "Host", "x")?.includes("it can only be set"), true);
   assertEquals(headerFault("remove", "hOST", "")?.includes("it can only be set"), true);
+});
+
+Deno.test("validation: names, paths and hostnames", () => {
+  const check = (
+    fault: (text: string) => string | undefined,
+    fine: readonly string[],
+    bad: readonly string[],
+  ) => {
+    assertEquals(fine.filter((text) => fault(text) !== undefined), []);
+    assertEquals(bad.filter((text) => fault(text) === undefined), []);
+  };
+  check(nameFault, ["a", "A-1", "x_y", "~", "x".repeat(256)], [
+    "",
+    " ",
+    "a b",
+    ":path",
+    "é",
+    "a\n",
+    "x".repeat(257),
+  ]);
+  check(literalFault, ["/", "/a/", "/%20", "/*"], ["", "a", " /", "/a?b", "/#", "/a\nb"]);
+  check(pathFault, ["", "/", "/a\\1", "/%41"], ["/a\nb", "/\0", "\r"]);
+  check(hostnameFault, ["a", "a.b-c.d", "1.2"], [
+    "",
+    "*.a",
+    "A.b",
+    "a..b",
+    ".a",
+    "a.",
+    "-a",
+    "a-",
+    "a b",
+    "a:80",
+  ]);
+  check(hostnameFault, [`${"x".repeat(251)}.a`], [`${"x".repeat(252)}.a`]);
 });
 
 Deno.test("endpoints: an endpoint in two slices counts once, and as usable if one of them says so", () => {
