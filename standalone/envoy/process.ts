@@ -9,7 +9,7 @@ import type { Log } from "../../controllers/runtime/log.ts";
 import { type Admin, adminClient } from "./admin.ts";
 import { drain } from "./drain.ts";
 import { LogFile } from "./log_file.ts";
-import { claim, disclaim, endStale, signalGroup } from "./stale.ts";
+import { claiming, disclaim, endStale, signalGroup } from "./stale.ts";
 
 /** How a process ended. */
 export interface EnvoyExit {
@@ -205,7 +205,6 @@ export class EnvoyProcess implements AsyncDisposable {
       this.#set({ state: "starting", pid });
       const [status] = await Promise.all([
         child.status,
-        claim(directory.note, pid),
         this.#pump(child.stdout),
         this.#pump(child.stderr),
         this.#awaitReady(ended),
@@ -241,13 +240,15 @@ export class EnvoyProcess implements AsyncDisposable {
     }
     await disclaim(directory.adminSocket);
     this.#stopping.signal.throwIfAborted();
-    const child = new Deno.Command(binary.path, {
-      args: [
-        ...["--config-path", directory.bootstrap, "--disable-hot-restart", "--log-level", logLevel],
-        // Every response of a draining listener ends its connection, not only a growing share of them.
-        ...["--drain-strategy", "immediate", "--drain-time-s", "30"],
-        ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
-      ],
+    const [program, ...args] = claiming(directory.note, [
+      binary.path,
+      ...["--config-path", directory.bootstrap, "--disable-hot-restart", "--log-level", logLevel],
+      // Every response of a draining listener ends its connection, not only a growing share of them.
+      ...["--drain-strategy", "immediate", "--drain-time-s", "30"],
+      ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
+    ]);
+    const child = new Deno.Command(program, {
+      args,
       cwd: directory.path,
       stdin: "null",
       stdout: "piped",

@@ -29,15 +29,34 @@ export async function identify(pid: number): Promise<string | undefined> {
   return fields[0] === "Z" || fields[0] === "X" ? undefined : `${boot} ${fields[19]}`;
 }
 
-/** Notes in a file that `pid` is ours. */
-export async function claim(file: string, pid: number): Promise<void> {
-  const identity = await identify(pid);
-  if (identity === undefined) return;
-  await Deno.writeTextFile(`${file}.new`, `${JSON.stringify({ pid, identity })}\n`, { mode: 0o600 });
-  await Deno.rename(`${file}.new`, file);
+/** Prints what {@linkcode identify} says of the shell that it runs in. */
+const identity = Deno.build.os === "linux"
+  ? `
+      read -r boot < /proc/sys/kernel/random/boot_id
+      read -r stat < /proc/$$/stat
+      start() { shift 21; echo "$1"; }
+      echo "$boot $(start $stat)"`
+  : `ps -o lstart= -p $$ | sed 's/^ *//; s/ *$//'`;
+
+/**
+ * The command that runs `command` in a process which first notes in a file that it is ours. It does so itself, and not
+ * whoever starts it: that one may be killed at any moment, and what it has started must not be unknown to the next.
+ */
+export function claiming(
+  file: string,
+  command: readonly [string, ...string[]],
+): readonly [string, ...string[]] {
+  const script = `
+    set -eu
+    note=$1
+    shift
+    (umask 077; printf '{"pid":%d,"identity":"%s"}\n' $$ "$(${identity})" > "$note.new")
+    mv "$note.new" "$note"
+    exec "$@"`;
+  return ["/bin/sh", "-c", script, "sh", file, ...command];
 }
 
-/** Forgets what {@linkcode claim} noted. */
+/** Forgets what {@linkcode claiming} noted. */
 export async function disclaim(file: string): Promise<void> {
   try {
     await Deno.remove(file);

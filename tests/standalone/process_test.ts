@@ -4,9 +4,10 @@
  * @module
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import { EnvoyProcess, runDirectory } from "../../standalone/envoy/process.ts";
-import { identify } from "../../standalone/envoy/stale.ts";
+import { claiming, endStale, identify } from "../../standalone/envoy/stale.ts";
 import { envoyBinaryForTests } from "./envoy_for_tests.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { freePort, scratch, script, startEnvoy, staticBootstrap, WatchedEnvoy } from "./support.ts";
@@ -75,7 +76,7 @@ Deno.test("process: what cannot be executed is tried again", async () => {
   const binary = { path: `${folder.path}/absent`, version: "1.40.0" };
   await using envoy = new WatchedEnvoy(`${folder.path}/web`, binary, "{}");
   const { lastExit } = await envoy.until(({ restarts }) => restarts === 1);
-  assertMatch(lastExit!.reason, /^cannot be started: .*absent/);
+  assertMatch(lastExit!.reason, /^exit code 127: .*absent: .*not found/);
   assertEquals("code" in lastExit!, false);
 });
 
@@ -141,6 +142,25 @@ Deno.test("process: one that an earlier run left behind is ended first", async (
   await using envoy = await startEnvoy(path);
   await envoy.until(({ state }) => state === "running");
   assertEquals((await left.status).signal, "SIGKILL");
+  await reader.cancel();
+});
+
+Deno.test("process: it is known before it does anything, whatever becomes of who started it", async () => {
+  await using folder = await scratch();
+  const path = `${folder.path}/web`, note = runDirectory(path).note;
+  await Deno.mkdir(path);
+  // What has been started and nothing more: nobody has looked at it since.
+  const [program, ...args] = claiming(note, ["/bin/sh", "-c", 'cat "$0"; exec sleep 600', note]);
+  const child = new Deno.Command(program, { args, stdin: "null", stdout: "piped", detached: true }).spawn();
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  assertEquals(JSON.parse(new TextDecoder().decode(value)), {
+    pid: child.pid,
+    identity: await identify(child.pid),
+  });
+  assertEquals((await Deno.stat(note)).mode! & 0o077, 0);
+  assertEquals(await endStale(note, { clock: systemClock }), child.pid);
+  assertEquals((await child.status).signal, "SIGTERM");
   await reader.cancel();
 });
 
