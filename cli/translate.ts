@@ -7,6 +7,7 @@ import { type Command, Option } from "commander";
 import { stringify } from "yaml";
 import type { DesiredStatus } from "../controllers/translate/mod.ts";
 import type { ApiObject } from "../crds/kind.ts";
+import { absent } from "./absent.ts";
 import { isGood } from "./conditions.ts";
 import { readManifests } from "./files.ts";
 import { type Io, UsageError } from "./io.ts";
@@ -67,6 +68,7 @@ async function translateFiles(
     import("../xds/view.ts"),
   ]);
   const { objects, problems } = await admit(paths, options, io);
+  problems.push(...absent(objects));
   let xds: ReturnType<typeof deriveXds> | undefined;
   const batch = translate(objects, defaultConfig, (graph, world, { ir }) => {
     // Addresses are assigned where proxies run; here every address stands for them.

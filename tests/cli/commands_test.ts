@@ -152,6 +152,36 @@ for (const [name, input, message] of problems) {
   });
 }
 
+Deno.test("translate fails on routes of Gateways, and Gateways of classes, that are not among the files", async () => {
+  const alone = await run(gatehouse("translate", "--show", "none", "-"), {
+    input: route("{ parentRefs: [{ name: web }, { name: mesh, kind: Service, group: '' }] }"),
+  });
+  assertEquals(alone.code, 1);
+  assertStringIncludes(
+    alone.err,
+    'problem: HTTPRoute/default/shop: Gateway "default/web" is not among these files',
+  );
+  assert(!alone.err.includes("mesh"), "what others are responsible for is no problem");
+  const classless = await run(
+    gatehouse(
+      "translate",
+      "--show",
+      "none",
+      ...["1-backend", "3-route"].map((name) => `${root}standalone/quickstart/${name}.yaml`),
+      "-",
+    ),
+    {
+      input: "apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: { name: web }\n" +
+        "spec: { gatewayClassName: none, listeners: [{ name: http, port: 80, protocol: HTTP }] }\n",
+    },
+  );
+  assertEquals(classless.code, 1);
+  assertStringIncludes(
+    classless.err,
+    'problem: Gateway/default/web: GatewayClass "none" is not among these files',
+  );
+});
+
 Deno.test("translate still shows what is right beside what is wrong", async () => {
   const { code, out } = await run(
     gatehouse("translate", "--show", "xds", "-", `${root}standalone/quickstart`),
