@@ -134,3 +134,23 @@ Deno.test("traffic: timeouts of attempts lead to further ones, the timeout of th
   assertEquals(await answer("/never", "never", 9), [504, 1]);
   assertEquals((await answer("/slowly", "slowly", 99, "code=503"))[0], 504);
 });
+
+Deno.test("traffic: requests with bodies are sent again whole, up to a mebibyte", async () => {
+  const sizes: number[] = [];
+  await using backend = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      sizes.push((await request.arrayBuffer()).byteLength);
+      return new Response("", { status: sizes.length % 2 ? 503 : 200 });
+    },
+  );
+  await using served = await serving(any, [
+    route("a", { parentRefs, rules: [rule("/", { retry: { codes: [503], attempts: 1 } })] }),
+  ], { failing: backend.addr.port });
+  for (const size of [1, 100_000, 1_000_000]) {
+    const body = new Uint8Array(size).fill(7);
+    const answer = await fetch(`http://127.0.0.1:${served.port}/`, { method: "POST", body });
+    await answer.body?.cancel();
+    assertEquals([size, answer.status, sizes.splice(0)], [size, 200, [size, size]]);
+  }
+});

@@ -44,6 +44,12 @@ export function buildRetry({ attempts, codes, backoff }: Retry, attemptTimeout: 
   };
 }
 
+/**
+ * How much of a body is kept to be sent again, in bytes, where a route asks for retries. A request that is larger is
+ * sent just once.
+ */
+export const keptBody = 1_048_576;
+
 /** Milliseconds as Envoy writes them. */
 export function seconds(milliseconds: number): `${number}s` {
   return `${milliseconds / 1000}s`;

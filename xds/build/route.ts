@@ -11,6 +11,7 @@ import { filterNames } from "./http_filters.ts";
 import { buildMatch } from "./match.ts";
 import { buildMirror } from "./mirror.ts";
 import { buildRedirect, type Place, prefixChange } from "./redirect.ts";
+import { keptBody } from "./retry.ts";
 import { buildSession } from "./session.ts";
 import { buildTimeouts, idleTimeout } from "./timeouts.ts";
 
@@ -30,7 +31,10 @@ export function buildRoute(route: Route, place: Place): envoy.Route {
   };
 }
 
-type Action = Pick<envoy.Route, "route" | "redirect" | "direct_response" | "typed_per_filter_config">;
+type Action = Pick<
+  envoy.Route,
+  "route" | "redirect" | "direct_response" | "typed_per_filter_config" | "request_body_buffer_limit"
+>;
 
 function buildAction(route: Route, place: Place): Action {
   const { action } = route;
@@ -69,6 +73,7 @@ function buildForward(route: Route, action: Forward, { scheme }: Place): Action 
       ...(mirrors ? { request_mirror_policies: mirrors.map(buildMirror) } : {}),
     },
     ...filterConfigs(action, scheme),
+    ...(retry && retry.attempts > 0 ? { request_body_buffer_limit: keptBody } : {}),
   };
 }
 

@@ -18,6 +18,7 @@ import {
   string,
   uint32,
   UInt32Value,
+  UInt64Value,
 } from "../mod.ts";
 import { DataSource, HeaderValueOption, Metadata, RuntimeFractionalPercent } from "./core.ts";
 import { FilterConfigs } from "./filters.ts";
@@ -160,6 +161,7 @@ export const Route = message("envoy.config.route.v3.Route", {
   response_headers_to_add: repeated(10, HeaderValueOption),
   response_headers_to_remove: repeated(11, string),
   stat_prefix: field(19, string),
+  request_body_buffer_limit: field(20, UInt64Value),
 }, { oneofs: [["route", "redirect", "direct_response"]] });
 export type Route = Infer<typeof Route>;
 
