@@ -47,6 +47,13 @@ function self(permissions: readonly string[]): readonly [string, ...string[]] {
   return [Deno.execPath(), "run", "--quiet", "--no-prompt", youngGeneration, ...permissions, Deno.mainModule];
 }
 
+/** As the README has it, where this is a clone; npx leaves a note in the environment. */
+function invocation(): string {
+  if (Deno.build.standalone || !Deno.mainModule.endsWith("/main.ts")) return "gatehouse";
+  const deno = Deno.env.get("npm_command") === "exec" ? `npx -y deno@${Deno.version.deno}` : "deno";
+  return `${deno} task gatehouse`;
+}
+
 const runProgram: Io["run"] = async ({ program, args, env, signal }) => {
   const { code, stdout, stderr } = await new Deno.Command(program, {
     args: [...args],
@@ -86,6 +93,7 @@ function processIo(): Io {
     get hurry() {
       return (interrupted ??= interruption()).hurry;
     },
+    invocation: invocation(),
     self,
   };
 }

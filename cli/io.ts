@@ -24,6 +24,8 @@ export interface Io {
   readonly signal: AbortSignal;
   /** Aborted by the second of these signals: whoever asked does not want to wait. A third one ends the process. */
   readonly hurry: AbortSignal;
+  /** What a user types to run this same program, for messages. */
+  readonly invocation: string;
   /** The program and first arguments that run this same program again, with these permissions of Deno. */
   self(permissions: readonly string[]): readonly [string, ...string[]];
 }

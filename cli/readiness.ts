@@ -4,10 +4,11 @@
  * @module
  */
 import { request } from "node:http";
+import { intersect } from "../controllers/translate/hostnames.ts";
 import type { Addresses } from "../controllers/translate/mod.ts";
 import { systemClock } from "../controllers/runtime/clock.ts";
 import type { Operator } from "./operate.ts";
-import type { Paint } from "./style.ts";
+import { type Paint, shellWord } from "./style.ts";
 
 /** A request that a route answers. */
 export interface Example {
@@ -57,9 +58,14 @@ export class Readiness {
   /** What works now, and how to go on. */
   describe(
     operator: Operator,
-    { kubeconfig, paint }: { readonly kubeconfig: string; readonly paint: Paint },
+    { kubeconfig, status, paint }: {
+      readonly kubeconfig: string;
+      /** The command that shows more. */
+      readonly status: string;
+      readonly paint: Paint;
+    },
   ): string {
-    const lines = [paint("green", "ready"), "", `  export KUBECONFIG=${kubeconfig}`, ""];
+    const lines = [paint("green", "ready"), "", `  export KUBECONFIG=${shellWord(kubeconfig)}`, ""];
     for (const [key, { ports }] of sorted(operator.translation.gateways.entries())) {
       const addresses = operator.world.addresses.get(key);
       const shown = addresses?.assigned.map(({ value }) => value).join(", ") || "no address";
@@ -67,8 +73,14 @@ export class Readiness {
       lines.push(`  Gateway ${key}  ${paint("bold", shown)}${numbers ? `  ports ${numbers}` : ""}`);
     }
     const [example] = examplesIn(operator);
-    if (example) lines.push("", `  ${curlLine(example)}`);
-    lines.push("", "  gatehouse status shows every object and every proxy; Ctrl-C stops.", "");
+    lines.push(
+      "",
+      ...example ? [`  ${curlLine(example)}`] : [],
+      `  ${status}`,
+      "",
+      "Ctrl-C stops everything.",
+      "",
+    );
     return lines.join("\n");
   }
 }
@@ -98,7 +110,14 @@ function pendingIn({ loop, world, translation }: Operator): readonly string[] {
 }
 
 interface RouteLike {
+  readonly metadata: { readonly namespace?: string };
   readonly spec: {
+    readonly parentRefs?: readonly {
+      readonly namespace?: string;
+      readonly name: string;
+      readonly sectionName?: string;
+      readonly port?: number;
+    }[];
     readonly hostnames?: readonly string[];
     readonly rules?: readonly {
       readonly matches?: readonly {
@@ -119,24 +138,32 @@ function examplesIn({ world, translation }: Operator): readonly Example[] {
     if (!origin.startsWith("HTTPRoute/") || world.verdicts.get(key)?.state !== "programmed") continue;
     const route = world.objects.HTTPRoute.get(origin.slice("HTTPRoute/".length)) as RouteLike | undefined;
     const addresses = world.addresses.get(gateway), address = addresses?.assigned[0]?.value;
-    const listener = world.objects.Gateway.get(gateway)?.spec.listeners.find(({ protocol }) =>
-      protocol === "HTTP"
-    );
-    if (!route || address === undefined || !listener) continue;
-    const state = addresses?.ports?.[listener.port];
-    if (state?.state === "failed") continue;
+    const listeners = world.objects.Gateway.get(gateway)?.spec.listeners ?? [];
+    if (!route || address === undefined) continue;
     const match = route.spec.rules?.flatMap(({ matches }) => matches ?? [{}]).find((match) =>
       match.path?.type !== "RegularExpression" && !match.headers?.length && !match.queryParams?.length &&
       (match.method ?? "GET") === "GET"
     );
     if (!match) continue;
-    const hostname = route.spec.hostnames?.[0] ?? listener.hostname;
-    examples.push({
-      address,
-      port: state?.port ?? listener.port,
-      path: match.path?.value ?? "/",
-      ...hostname !== undefined && { host: hostname.replace(/^\*/, "www") },
-    });
+    for (const { name, port, protocol, hostname = "*" } of listeners) {
+      const state = addresses?.ports?.[port];
+      const wanted = route.spec.parentRefs?.some((parent) =>
+        `${parent.namespace ?? route.metadata.namespace}/${parent.name}` === gateway &&
+        (parent.sectionName ?? name) === name && (parent.port ?? port) === port
+      );
+      if (protocol !== "HTTP" || state?.state === "failed" || !wanted) continue;
+      const host = (route.spec.hostnames ?? ["*"]).map((own) => intersect(hostname, own)).find((both) =>
+        both
+      );
+      if (host === undefined) continue;
+      examples.push({
+        address,
+        port: state?.port ?? port,
+        path: match.path?.value ?? "/",
+        ...host !== "*" && { host: host.replace(/^\*/, "www") },
+      });
+      break;
+    }
   }
   return examples;
 }

@@ -8,9 +8,9 @@ import { systemClock } from "../controllers/runtime/clock.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./io.ts";
 import { count } from "./operator.ts";
-import { dataOption, logFormatOption, logLevelOption, port, repeated } from "./options.ts";
+import { dataOption, defaultData, logFormatOption, logLevelOption, port, repeated } from "./options.ts";
 import { openLog } from "./process_log.ts";
-import { painter } from "./style.ts";
+import { painter, shellWord } from "./style.ts";
 import { until } from "./until.ts";
 
 interface Options {
@@ -80,7 +80,11 @@ Examples:
       });
       const stop = AbortSignal.any([io.signal, local.scope.signal, api.ended]);
       await readiness.reached(local.operator, { signal: stop, progress: (line) => io.err(line) });
-      if (!stop.aborted) io.out(readiness.describe(local.operator, { kubeconfig: api.kubeconfig, paint }));
+      if (!stop.aborted) {
+        const where = options.data === defaultData ? "" : ` --data ${shellWord(options.data)}`;
+        const status = `${io.invocation} status${where}`;
+        io.out(readiness.describe(local.operator, { kubeconfig: api.kubeconfig, status, paint }));
+      }
       await until(stop);
       if (!io.signal.aborted) {
         if (local.scope.signal.aborted) await local.scope.join();

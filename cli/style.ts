@@ -27,3 +27,8 @@ export function columns(rows: readonly (readonly string[])[], indent = ""): stri
     "\n"
   ).join("");
 }
+
+/** A word of a shell's command line, in quotes if it needs some. */
+export function shellWord(word: string): string {
+  return /^[\w./:@+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
