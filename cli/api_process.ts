@@ -125,8 +125,8 @@ class Life {
     const { data, channel, logLevel, logFormat, io } = options;
     const [program, ...args] = io.self([
       "--allow-read",
-      // A comma separates paths unless it is doubled.
-      `--allow-write=${data.replaceAll(",", ",,")}`,
+      // A comma separates paths, and there is no way to write one that does not.
+      data.includes(",") ? "--allow-write" : `--allow-write=${data}`,
       "--allow-net=127.0.0.1",
       "--allow-env",
     ]);

@@ -70,7 +70,7 @@ function explained(error: Error & { readonly code?: string }, port: number): Err
       `Cannot listen on 127.0.0.1:${port}: ${reason}; choose another port (apiserver --port, standalone --api-port)`,
       { status: 1 },
     );
-  if (error.name === "DataError") return new UsageError(error.message, { status: 1 });
+  if (["DataError", "WriteError"].includes(error.name)) return new UsageError(error.message, { status: 1 });
   if (error.code === "EADDRINUSE") return refusal("another process does");
   if (error.code === "EACCES") return refusal("it may not be bound without privileges");
   return error;

@@ -42,8 +42,8 @@ Examples:
     .action(async (options: Options) => {
       const { findParts, startLocal } = await import("./local.ts");
       const log = openLog(io, options);
-      await Deno.mkdir(options.data, { recursive: true, mode: 0o700 });
-      const data = await Deno.realPath(options.data);
+      const { openDataDirectory } = await import("./data_directory.ts");
+      const data = await openDataDirectory(options.data);
       const parts = await findParts(options, data, io);
       const kube = await connect(io, options, { component: "operator", log });
       await using local = await startLocal({
@@ -59,11 +59,14 @@ Examples:
     });
 }
 
-/** Parses a positive number. */
+/** More than any machine has processors; Envoy would take the number by its word. */
+const mostThreads = 1024;
+
+/** Parses a number of threads. */
 export function count(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) {
-    throw new InvalidArgumentError("Expected a positive whole number.");
+  if (!Number.isInteger(value) || value < 1 || value > mostThreads) {
+    throw new InvalidArgumentError(`Expected a whole number from 1 to ${mostThreads}.`);
   }
   return value;
 }

@@ -88,8 +88,12 @@ export class Database implements Disposable {
    * @throws {DataError} if another process has it open, or its contents are damaged or of a later format
    */
   static open(path: string, start = 0): Database {
-    checkLog(path);
-    makePrivate(path);
+    try {
+      checkLog(path);
+      makePrivate(path);
+    } catch (error) {
+      throw explain(path, error);
+    }
     const db = new DatabaseSync(path);
     try {
       // EXCLUSIVE keeps the operating system's lock until the process ends, however it ends.
@@ -223,6 +227,16 @@ function explain(path: string, error: unknown): unknown {
   }
   if (/malformed|not a database|corrupt|disk I\/O/.test(error.message)) {
     return Object.assign(damaged(path, error.message), { cause: error });
+  }
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) {
+    return new DataError(
+      `Cannot open database "${path}": ${
+        error.message.replace(/, open .*/, "")
+      }; make the directory and its files ` +
+        "writable, or choose another data directory",
+      { cause: error },
+    );
   }
   return error;
 }

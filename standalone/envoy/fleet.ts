@@ -64,7 +64,8 @@ export class Fleet implements AsyncDisposable {
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const { directory, clock, log } = options;
-    checkLength(directory);
+    const problem = pathProblem(directory);
+    if (problem) throw new RangeError(`Cannot run Envoy in "${directory}": ${problem}`);
     await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
     const names: string[] = [];
     for await (const entry of Deno.readDir(directory)) if (entry.isDirectory) names.push(entry.name);
@@ -235,14 +236,13 @@ function slug(gateway: GatewayKey): string {
   return `${plain.slice(0, longestSlug - 9)}_${hash.slice(0, 8)}`;
 }
 
-/** Unix sockets have room for a path of 107 bytes on Linux and 103 elsewhere; Envoy would only crash. */
-function checkLength(directory: string): void {
+/**
+ * Why Envoys cannot live below a directory: Unix sockets have room for a path of 107 bytes on Linux and 103 elsewhere, and Envoy
+ * would only crash.
+ */
+export function pathProblem(directory: string): string | undefined {
   const most = Deno.build.os === "linux" ? 107 : 103;
   const longest = runDirectory(`${directory}/${"x".repeat(longestSlug)}`).adminSocket;
   const excess = new TextEncoder().encode(longest).length - most;
-  if (excess <= 0) return;
-  throw new RangeError(
-    `Cannot run Envoy in "${directory}": the path is ${excess} bytes too long for Unix sockets in it; ` +
-      `choose a shorter data directory`,
-  );
+  return excess > 0 ? `the path is ${excess} bytes too long for Unix sockets in it` : undefined;
 }
