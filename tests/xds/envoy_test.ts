@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
 import { Agent } from "node:http";
-import { ask, backend, type Echo, freePort } from "./support/http.ts";
+import { ask, backend, type Echo, freePort, load } from "./support/http.ts";
 import { forward, match, route } from "./support/ir.ts";
 import { modelRig } from "./support/rig.ts";
 
@@ -21,33 +21,17 @@ Deno.test("twenty swaps of clusters under load lose not one request", async () =
   await rig.synced();
 
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-  const counts = new Map<number, number>();
-  let stop = false, answered = 0, next = Promise.withResolvers<void>();
-  const load = async () => {
-    while (!stop) {
-      const { status } = await ask(port, "/", { agent });
-      counts.set(status, (counts.get(status) ?? 0) + 1);
-      answered++;
-      next.resolve();
-      next = Promise.withResolvers();
-    }
-  };
-  /** However slow the machine is, each swap meets requests. */
-  const requests = async (count: number) => {
-    for (const enough = answered + count; answered < enough;) await next.promise;
-  };
-  const loads = [load(), load(), load(), load()];
+  await using traffic = load(4, () => ask(port, "/", { agent }));
   for (let i = 1; i <= 20; i++) {
     rig.model.cluster(name(i), [web.port]).removeCluster(name(i - 1))
       .routes(port, { "www.example.com": [route("web", forward(name(i)))] });
     rig.settle();
     await rig.synced();
-    await requests(10);
+    await traffic.more(10);
   }
-  stop = true;
-  await Promise.all(loads);
+  await traffic.stop();
   agent.destroy();
-  assertEquals([...counts.keys()], [200]);
+  assertEquals([...traffic.counts.keys()], [200]);
 });
 
 Deno.test("a stream that is opened anew, to this server or another, is sent nothing; then changes as before", async () => {
@@ -198,7 +182,10 @@ Deno.test("WebSockets pass", async () => {
   socket.onopen = () => socket.send("hello");
   socket.onmessage = ({ data }) => upgraded.resolve(data);
   socket.onerror = (event) => upgraded.reject(new Error((event as ErrorEvent).message));
-  socket.onclose = () => closed.resolve();
+  socket.onclose = () => {
+    upgraded.reject(new Error("Closed before anything came back"));
+    closed.resolve();
+  };
   assertEquals(await upgraded.promise, "echo hello");
   socket.close();
   await closed.promise;
@@ -219,26 +206,18 @@ Deno.test("an Envoy that starts, or gets another port, answers nothing before it
     rig.settle();
   };
   for (let i = 0; i < 300; i++) rig.model.cluster(name(i), [web.port]);
-  const statuses = new Set<number>();
-  let stop = false, answers = 0;
-  const load = async (port: number) => {
-    for (let i = 0; !stop; i = (i + 1) % 300) {
-      // Nobody listens at first.
-      const answer = await ask(port, "/", { host: `h${i}.example.com` }).catch(() => undefined);
-      if (!answer) continue;
-      statuses.add(answer.status);
-      answers++;
-    }
-  };
   open(ports[0]!);
-  const loads = ports.map(load);
+  // Nobody listens at first.
+  await using traffic = load(
+    2,
+    (turn) => ask(ports[turn % 2]!, "/", { host: `h${(turn >> 1) % 300}.example.com` }),
+  );
   await rig.envoy();
   await rig.synced();
   open(ports[1]!);
   await rig.synced();
   for (const port of ports) assertEquals((await ask(port, "/", { host: "h299.example.com" })).status, 200);
-  stop = true;
-  await Promise.all(loads);
-  assertEquals([...statuses], [200]);
-  assert(answers > 2);
+  await traffic.more(2);
+  await traffic.stop();
+  assertEquals([...traffic.counts.keys()], [200]);
 });

@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals, assertMatch } from "@std/assert";
-import { ask, backend, freePort } from "./support/http.ts";
+import { ask, backend, freePort, load } from "./support/http.ts";
 import { anyPath, endpointsOf, forward } from "./support/ir.ts";
 import { gateway, type Mini, type MiniRoute } from "./support/mini.ts";
 import { miniRig } from "./support/rig.ts";
@@ -100,24 +100,15 @@ Deno.test("a new operator finds the culprit again, and the neighbours do not not
   await first.envoy();
   await first.until("all are judged", judged(first));
 
-  const counts = new Map<number, number>();
-  let stop = false;
-  const load = async () => {
-    for (let i = 0; !stop; i = (i + 1) % 50) {
-      if (i === 7) continue;
-      const { status } = await ask(port, "/", { host: host(i) });
-      counts.set(status, (counts.get(status) ?? 0) + 1);
-    }
-  };
-  const loads = [load(), load()];
+  await using traffic = load(2, (turn) => ask(port, "/", { host: host([0, 3, 6, 8, 20, 49][turn % 6]!) }));
   await using second = await miniRig(port);
   fill(second);
   second.settle();
   await second.succeed(first);
   await second.until("all are judged again", judged(second));
-  stop = true;
-  await Promise.all(loads);
-  assertEquals([...counts.keys()], [200]);
+  await traffic.more(2);
+  await traffic.stop();
+  assertEquals([...traffic.counts.keys()], [200]);
   assertEquals(Object.keys(Object.fromEntries(second.mini.rejections.entries())), [
     `${gateway}|${origin(7)}/rule/0`,
   ]);

@@ -11,7 +11,7 @@ import { modelRig } from "./support/rig.ts";
 
 /** An Envoy with one listener, the backends `a` and `b`, and some routes; gives a way to ask it. */
 async function serving(hosts: { readonly [hostname: string]: readonly Route[] }) {
-  const stack = new AsyncDisposableStack();
+  await using stack = new AsyncDisposableStack();
   const rig = stack.use(await modelRig());
   const port = freePort();
   const a = stack.use(backend("a")), b = stack.use(backend("b"));
@@ -20,6 +20,7 @@ async function serving(hosts: { readonly [hostname: string]: readonly Route[] })
   rig.settle();
   await rig.envoy();
   await rig.synced();
+  const owned = stack.move();
   return {
     rig,
     port,
@@ -29,7 +30,7 @@ async function serving(hosts: { readonly [hostname: string]: readonly Route[] })
       const { status, body } = await ask(port, path, options);
       return status === 200 ? (JSON.parse(body) as Echo).backend : status;
     },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -60,7 +60,9 @@ export interface Backend extends AsyncDisposable {
 
 /** A server that answers with what it was asked, as JSON. */
 export function backend(name: string): Backend {
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
+  const stop = new AbortController();
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {}, signal: stop.signal };
+  const server = Deno.serve(options, (request) => {
     const { pathname, search } = new URL(request.url);
     const echo: Echo = {
       backend: name,
@@ -72,7 +74,10 @@ export function backend(name: string): Backend {
   });
   return {
     port: server.addr.port,
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    [Symbol.asyncDispose]: () => {
+      stop.abort(); // Proxies keep connections open; nobody waits for them.
+      return server.finished;
+    },
   };
 }
 
@@ -80,4 +85,43 @@ export function backend(name: string): Backend {
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
+}
+
+/** Requests that go on until they are stopped. */
+export interface Load extends AsyncDisposable {
+  /** How often each status was the answer. */
+  readonly counts: ReadonlyMap<number, number>;
+  /** Resolves after so many more answers: however slow the machine is, what comes next meets requests. */
+  more(count: number): Promise<void>;
+  /** Stops, and rejects if a request had no answer. */
+  stop(): Promise<void>;
+}
+
+/** Asks over and over, from several sides at once. Where nobody listens it tries again. */
+export function load(sides: number, next: (turn: number) => Promise<Answer>): Load {
+  const counts = new Map<number, number>();
+  let going = true, answered = 0, wake = Promise.withResolvers<void>();
+  const run = async (side: number) => {
+    for (let turn = side; going; turn += sides) {
+      const answer = await next(turn).catch((error) => {
+        if (error.code === "ECONNREFUSED") return undefined;
+        throw error;
+      });
+      if (!answer) continue;
+      counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
+      answered++;
+      wake.resolve();
+      wake = Promise.withResolvers();
+    }
+  };
+  const runs = Promise.all(Array.from({ length: sides }, (_, side) => run(side)));
+  runs.catch(() => {}); // Told by stop and more.
+  const stop = async () => {
+    going = false;
+    await runs;
+  };
+  const more = async (count: number) => {
+    for (const enough = answered + count; answered < enough;) await Promise.race([wake.promise, runs]);
+  };
+  return { counts, more, stop, [Symbol.asyncDispose]: () => stop().catch(() => {}) };
 }
