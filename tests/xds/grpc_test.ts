@@ -197,6 +197,13 @@ Deno.test("closing ends calls in good order and frees the port; who does not lis
   await closed;
 });
 
+Deno.test("closing does not wait for those who have not even begun", async () => {
+  const xds = await start();
+  using idle = await Deno.connect({ hostname: "127.0.0.1", port: xds.server.port });
+  await xds.server[Symbol.asyncDispose]();
+  assertEquals(await idle.read(new Uint8Array(1)).catch(() => null), null);
+});
+
 Deno.test("a peer that does not answer a ping is given up", async () => {
   const clock = new FakeClock();
   await using xds = await start({ clock, ping: { interval: 1_000, timeout: 500 }, grace: 0 });

@@ -5,7 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import * as http2 from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { setImmediate } from "node:timers";
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import type { GatewayKey } from "../../controllers/ir/mod.ts";
@@ -88,6 +88,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     ALPNProtocols: ["h2"],
     settings: { maxConcurrentStreams: 16, initialWindowSize: 256 * 1024 },
   });
+  const sockets = new Set<Socket>();
   const sessions = new Set<http2.ServerHttp2Session>();
   const streams = new Set<Promise<void>>();
   const closing = new AbortController();
@@ -95,8 +96,13 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
 
   // A response is several writes; without this, the later ones wait 40 ms for the peer's kernel to confirm the first.
   server.on("secureConnection", (socket) => socket.setNoDelay(true));
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   server.on("session", (session) => {
     sessions.add(session);
+    if (closing.signal.aborted) session.close(); // Its handshake has taken that long.
     const pings = keepAlive(session, options);
     session.on("close", () => {
       pings[Symbol.dispose]();
@@ -118,6 +124,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     for (const session of sessions) session.close();
     using grace = options.clock.timer(options.grace ?? 2_000, () => {
       for (const session of sessions) session.destroy();
+      for (const socket of sockets) socket.destroy();
     });
     void grace;
     await Promise.all([closed, ...streams]);
