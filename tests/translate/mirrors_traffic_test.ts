@@ -28,12 +28,17 @@ function recorder() {
   return {
     port: server.addr.port,
     copies,
-    /** Ends once there are so many copies. */
+    /** Ends once there are so many copies, and fails if they take too long. */
     async received(count: number): Promise<void> {
+      const late = setTimeout(
+        () => arrived.reject(new Error(`${copies.length} copies, not ${count}`)),
+        10_000,
+      );
       while (copies.length < count) {
         arrived = Promise.withResolvers();
         await arrived.promise;
       }
+      clearTimeout(late);
     },
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
