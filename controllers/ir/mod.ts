@@ -160,7 +160,10 @@ export type PathChange =
   | { readonly type: "full"; readonly value: string }
   | { readonly type: "prefix"; readonly matched: string; readonly value: string };
 
-/** A share of the traffic. A target that cannot be resolved answers `status` for its share. */
+/**
+ * A share of the traffic. A target that cannot be resolved answers `status` for its share. Headers are changed after
+ * the route has changed them.
+ */
 export interface WeightedBackend {
   readonly weight: number;
   readonly target: { readonly cluster: string } | { readonly status: 500 | 503 };

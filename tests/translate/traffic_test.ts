@@ -78,6 +78,24 @@ Deno.test("traffic: rewrites of the host, and headers that are changed besides",
   );
 });
 
+Deno.test("traffic: headers are changed for the rule first, then for the backend, which has the last word", async () => {
+  const changes = (value: string) => ({ set: [{ name: "X-Set", value }], add: [{ name: "X-Add", value }] });
+  const filters = (value: string) => [
+    { type: "RequestHeaderModifier", requestHeaderModifier: changes(value) },
+    { type: "ResponseHeaderModifier", responseHeaderModifier: changes(value) },
+  ];
+  const rule = {
+    ...to("app"),
+    filters: filters("rule"),
+    backendRefs: [{ name: "app", port: 80, filters: filters("backend") }],
+  };
+  await using served = await serving(any, [route("a", { parentRefs, rules: [rule] })]);
+  const answer = await served.ask("/", { headers: { "x-add": "client" } });
+  const { headers }: Echo = JSON.parse(answer.body);
+  assertEquals([headers["x-set"], headers["x-add"]], ["backend", "client, rule, backend"]);
+  assertEquals([answer.headers["x-set"], answer.headers["x-add"]], ["backend", "rule, backend"]);
+});
+
 Deno.test("traffic: timeouts end with 504, and 0s is none", async () => {
   const released = Promise.withResolvers<void>();
   await using slow = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async () => {

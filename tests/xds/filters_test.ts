@@ -4,8 +4,10 @@
  * @module
  */
 import { assertEquals, assertMatch } from "@std/assert";
+import { inTurn } from "../../xds/build/headers.ts";
 import { buildMirror } from "../../xds/build/mirror.ts";
 import { buildRetry } from "../../xds/build/retry.ts";
+import { clustersOf } from "../../xds/build/route.ts";
 import { buildSession } from "../../xds/build/session.ts";
 import { buildTimeouts, idleTimeout } from "../../xds/build/timeouts.ts";
 
@@ -63,4 +65,42 @@ Deno.test("sessions: cookies are secure where there is TLS, and names of our own
   const names = Array.from({ length: 100 }, (_, i) => cookie(`default/web/#${i}`, "http")?.name ?? "");
   for (const name of names) assertMatch(name, /^gatehouse-[a-z0-9]{22}$/);
   assertEquals(new Set(names).size, 100);
+});
+
+Deno.test("headers: two changes in turn are one", () => {
+  const header = (name: string, value: string) => ({ name, value });
+  const none = { set: [], add: [], remove: [] };
+  const first = {
+    set: [header("a", "1"), header("b", "1")],
+    add: [header("c", "1"), header("d", "1")],
+    remove: ["e", "f"],
+  };
+  const then = {
+    set: [header("a", "2"), header("c", "2"), header("e", "2")],
+    add: [header("d", "2")],
+    remove: ["b", "f"],
+  };
+  assertEquals(inTurn(undefined, undefined), undefined);
+  assertEquals(inTurn(first, undefined), first);
+  assertEquals(inTurn(undefined, then), then);
+  assertEquals(inTurn(first, none), first);
+  assertEquals(inTurn(first, then), {
+    set: [header("a", "2"), header("c", "2"), header("e", "2")],
+    add: [header("d", "1"), header("d", "2")],
+    remove: ["e", "f", "b"],
+  });
+});
+
+Deno.test("routes: proxies have the clusters of backends and of mirrors before the route", () => {
+  const clusters = clustersOf({
+    kind: "forward",
+    backends: [
+      { weight: 1, target: { cluster: "a" } },
+      { weight: 0, target: { cluster: "b" } },
+      { weight: 1, target: { status: 500 } },
+    ],
+    mirrors: [{ cluster: "c", share: { numerator: 1, denominator: 2 } }],
+  });
+  assertEquals(clusters, ["a", "c"]);
+  assertEquals(clustersOf({ kind: "respond", status: 500 }), []);
 });

@@ -33,6 +33,25 @@ export function headerFields(
   };
 }
 
+/**
+ * Two changes as one: the first is made, then the other. Envoy itself would change headers for a weighted cluster before it
+ * does for the route, and so give the last word to the wrong one.
+ */
+export function inTurn(
+  first: HeaderChanges | undefined,
+  then: HeaderChanges | undefined,
+): HeaderChanges | undefined {
+  if (!first || !then) return first ?? then;
+  const gone = new Set([...then.remove, ...then.set.map(({ name }) => name)]);
+  const stays = ({ name }: Header) => !gone.has(name);
+  return {
+    remove: [...new Set([...first.remove, ...then.remove])],
+    // What is added before something is overwritten is overwritten, too.
+    set: [...first.set.filter(stays), ...then.set],
+    add: [...first.add.filter(stays), ...then.add],
+  };
+}
+
 /** The value that request header changes give to `host`, for `host_rewrite_literal`. */
 export function hostChange(request: HeaderChanges | undefined): string | undefined {
   return request?.set.find((header) => header.name.toLowerCase() === "host")?.value;

@@ -14,7 +14,8 @@ const elsewhere = {
     name: "envoy.retry_host_predicates.previous_hosts",
     typed_config: { "@type": `type.googleapis.com/${previousHosts}` },
   }],
-  host_selection_retry_max_attempts: 5,
+  // Each is a matter of chance, and costs next to nothing.
+  host_selection_retry_max_attempts: 20,
 } as const satisfies RetryPolicy;
 
 /** Failures before any part of a request has reached a backend: to try again is safe for every request. */

@@ -6,7 +6,7 @@
 import type { PathChange, Route, RouteAction, WeightedBackend } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/route.ts";
 import { buildCors } from "./cors.ts";
-import { headerFields, hostChange } from "./headers.ts";
+import { headerFields, hostChange, inTurn } from "./headers.ts";
 import { filterNames } from "./http_filters.ts";
 import { buildMatch } from "./match.ts";
 import { buildMirror } from "./mirror.ts";
@@ -27,8 +27,16 @@ export function buildRoute(route: Route, place: Place): envoy.Route {
     name: route.name,
     match: buildMatch(route.match),
     ...buildAction(route, place),
-    ...headerFields(route.requestHeaders, route.responseHeaders),
+    ...(eachItsOwn(route.action) ? {} : headerFields(route.requestHeaders, route.responseHeaders)),
   };
+}
+
+/** Whether headers are changed for each backend, what is done for all of them included. */
+function eachItsOwn(action: RouteAction): boolean {
+  if (action.kind !== "forward") return false;
+  return action.backends.some(({ weight, requestHeaders, responseHeaders }) =>
+    weight > 0 && (requestHeaders ?? responseHeaders) !== undefined
+  );
 }
 
 type Action = Pick<
@@ -62,7 +70,7 @@ function buildForward(route: Route, action: Forward, { scheme }: Place): Action 
   const host = rewrite?.hostname ?? hostChange(route.requestHeaders);
   return {
     route: {
-      ...destination(backends, first),
+      ...destination(route, backends, first),
       ...(backends.some(({ target }) => "status" in target && target.status === 500)
         ? { cluster_not_found_response_code: "INTERNAL_SERVER_ERROR" as const }
         : {}),
@@ -98,9 +106,13 @@ function pathRewrite(change: PathChange): Pick<envoy.RouteAction, "prefix_rewrit
   return { regex_rewrite: { pattern: { regex: "^.*$" }, substitution } };
 }
 
-function destination(backends: readonly WeightedBackend[], first: WeightedBackend): envoy.RouteAction {
-  const plain = !first.requestHeaders && !first.responseHeaders;
-  if (backends.length === 1 && plain) return { cluster: clusterOf(first) };
+function destination(
+  route: Route,
+  backends: readonly WeightedBackend[],
+  first: WeightedBackend,
+): envoy.RouteAction {
+  const apart = eachItsOwn(route.action);
+  if (backends.length === 1 && !apart) return { cluster: clusterOf(first) };
   return {
     weighted_clusters: {
       clusters: backends.map((backend) => {
@@ -108,7 +120,12 @@ function destination(backends: readonly WeightedBackend[], first: WeightedBacken
         return {
           name: clusterOf(backend),
           weight: backend.weight,
-          ...headerFields(backend.requestHeaders, backend.responseHeaders),
+          ...(apart
+            ? headerFields(
+              inTurn(route.requestHeaders, backend.requestHeaders),
+              inTurn(route.responseHeaders, backend.responseHeaders),
+            )
+            : {}),
           ...(host === undefined ? {} : { host_rewrite_literal: host }),
         };
       }),
