@@ -107,6 +107,13 @@ Deno.test("traffic: CORS, preflight requests", async () => {
     "expose-headers": "x-seen",
     "max-age": "5",
   });
+  // Nothing is asked for, so nothing is said.
+  assertEquals((await preflight("/trusting", "https://a.com"))["allow-headers"], undefined);
+  assertEquals((await preflight("/open", "https://a.com"))["allow-headers"], undefined);
+  assertEquals(
+    (await preflight("/listed", "https://www.foo.com"))["allow-headers"],
+    "x-header-1, x-header-2",
+  );
 });
 
 Deno.test("traffic: CORS, requests", async () => {

@@ -21,6 +21,23 @@ import { buildTimeouts, idleTimeout } from "./timeouts.ts";
  */
 export const reservedClusters = { 500: "gatehouse/500", 503: "gatehouse/503" } as const;
 
+/** Builds a route; more than one where Envoy needs to be told of cases. */
+export function buildRoutes(route: Route, place: Place): readonly envoy.Route[] {
+  const { action } = route, built = buildRoute(route, place);
+  if (action.kind !== "forward" || action.cors?.headers !== "*") return [built];
+  // Envoy answers the asterisk with the headers that a browser asks for. If it asks for none there must be no header, but
+  // Envoy would send an empty one.
+  const cors = { ...action.cors, headers: [] };
+  const { match, ...rest } = buildRoute({ ...route, action: { ...action, cors } }, place);
+  return [{ ...rest, match: { ...match, headers: [...match?.headers ?? [], asksForNoHeaders] } }, built];
+}
+
+const asksForNoHeaders = {
+  name: "access-control-request-headers",
+  present_match: true,
+  invert_match: true,
+} as const;
+
 /** Builds one route. */
 export function buildRoute(route: Route, place: Place): envoy.Route {
   return {

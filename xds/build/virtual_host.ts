@@ -13,7 +13,7 @@ import { chainHeaderName, misdirected } from "./chain_header.ts";
 import { hashOf } from "./hash.ts";
 import type { Place } from "./redirect.ts";
 import { defaultRetries } from "./retry.ts";
-import { buildRoute, clustersOf } from "./route.ts";
+import { buildRoutes, clustersOf } from "./route.ts";
 
 /** A virtual host as a part of a serialized RouteConfiguration. */
 export interface EncodedVirtualHost {
@@ -34,7 +34,7 @@ export function encodeVirtualHost(
       domains: [hostname],
       routes: [
         ...(chain === undefined ? [] : [misdirected(chain)]),
-        ...entries.map((route) => buildRoute(route, { hostname, ...on })),
+        ...entries.flatMap((route) => buildRoutes(route, { hostname, ...on })),
       ],
       ...(chain === undefined ? {} : { request_headers_to_remove: [chainHeaderName] }),
       retry_policy: defaultRetries,
