@@ -42,6 +42,13 @@ export interface TlsChain {
   readonly hostname: string;
   /** Names of {@linkcode Ir.secrets}; which one is shown is for the client's abilities and the name to say. */
   readonly certificates: readonly string[];
+  /** What is asked of clients; nothing if absent. */
+  readonly clients?: {
+    /** The secret with the authorities to trust. */
+    readonly authorities: string;
+    /** Whether one without a valid certificate is turned away. */
+    readonly required: boolean;
+  };
 }
 
 /** All virtual hosts of one HTTP listener port. Row key: its name, `namespace/name/port`. */
@@ -227,6 +234,23 @@ export interface OriginPattern {
 export interface Cluster {
   readonly name: string;
   readonly protocol: "http1" | "h2c";
+  /** How TLS is spoken with it; absent for plain text. */
+  readonly tls?: BackendTls;
+}
+
+export interface BackendTls {
+  /** The name that is asked for. */
+  readonly sni: string;
+  /** Whom to trust: the secret with the certificates of authorities, or those of the proxy's system. */
+  readonly authorities: { readonly secret: string } | "system";
+  /** The names of which the backend's certificate has to have one. */
+  readonly names: readonly SubjectName[];
+}
+
+/** A subject alternative name; a DNS name may begin with `*.`, for any number of labels. */
+export interface SubjectName {
+  readonly type: "dns" | "uri";
+  readonly value: string;
 }
 
 /** The addresses of a cluster. Row key: the cluster's name. A cluster always has a row, perhaps an empty one. */
@@ -251,17 +275,26 @@ export interface Endpoint {
 export interface ClusterUse {
   readonly gateway: GatewayKey;
   readonly cluster: string;
+  /** The secret with the certificate that backends are shown, where TLS is spoken with them. */
+  readonly clientCertificate?: string;
 }
 
-/** A certificate with its key. Row key: its name, the `namespace/name` of where it is kept. */
-export interface Secret {
-  readonly name: string;
-  readonly kind: "certificate";
-  /** PEM: the certificate itself, then those that lead to its authority. */
-  readonly chain: string;
-  /** PEM. Never to be shown. */
-  readonly key: string;
-}
+/** What proxies take part in TLS with. Row key: its name, which begins with the `namespace/name` of where it is kept. */
+export type Secret =
+  | {
+    readonly name: string;
+    readonly kind: "certificate";
+    /** PEM: the certificate itself, then those that lead to its authority. */
+    readonly chain: string;
+    /** PEM. Never to be shown. */
+    readonly key: string;
+  }
+  | {
+    readonly name: string;
+    readonly kind: "authorities";
+    /** PEM. */
+    readonly certificates: string;
+  };
 
 /** Says that a Gateway's proxies need a secret. Row key: `GATEWAY|SECRET`. */
 export interface SecretUse {

@@ -4,7 +4,9 @@
  * @module
  */
 import type { BackendObjectReference, ReferenceGrant, Service } from "../../crds/mod.ts";
+import type { BackendTls } from "../ir/mod.ts";
 import type { Group, Read, Table } from "../runtime/graph.ts";
+import { policiesFor, type Policy } from "./backend_tls.ts";
 import type { Fault } from "./conditions.ts";
 import { gatewayGroup } from "./gateways.ts";
 import { granted } from "./grants.ts";
@@ -16,12 +18,18 @@ export interface ClusterSpec {
   /** `namespace/name` of the Service. */
   readonly service: string;
   readonly port: number;
+  /** How TLS is spoken with it. */
+  readonly tls?: BackendTls;
+  /** TLS is demanded and cannot be spoken as demanded: every connection has to fail. */
+  readonly cut?: true;
 }
 
 export interface BackendTables {
   readonly services: Table<Service>;
   /** ReferenceGrants by their namespace. */
   readonly grants: Table<Group<ReferenceGrant>>;
+  /** BackendTLSPolicies by the Service that they are for. */
+  readonly policies: Table<Group<Policy>>;
 }
 
 /** What a rule asks of its backends. */
@@ -41,11 +49,16 @@ const appProtocols: { readonly [name: string]: ClusterSpec["protocol"] } = {
   "http1.1": "http1",
   "ws": "http1",
   "kubernetes.io/ws": "http1",
+  "https": "http1",
+  "kubernetes.io/wss": "http1",
   "h2c": "h2c",
   "http2": "h2c",
   "grpc": "h2c",
   "kubernetes.io/h2c": "h2c",
 };
+
+/** Those that say that TLS is spoken; how is for a BackendTLSPolicy to say. */
+const encrypted: readonly string[] = ["https", "kubernetes.io/wss"];
 
 /**
  * Resolves a reference. Whether a Service exists is told only to those who may refer to it.
@@ -107,5 +120,15 @@ export function resolveBackend(
         `${title}: appProtocol "${found.appProtocol}" of port ${port} is not supported, use one of ${names}`,
     };
   }
-  return { name: `${key}/${port}`, protocol, service: key, port };
+  const spec = { name: `${key}/${port}`, protocol, service: key, port };
+  const [policy] = policiesFor(key, found.name ?? "", read(tables.policies, key));
+  if (policy === undefined) {
+    if (!encrypted.includes(appProtocol)) return spec;
+    const message = `${title}: appProtocol "${found.appProtocol}" of port ${port} wants TLS, ` +
+      "write a BackendTLSPolicy for it";
+    return { reason: "UnsupportedProtocol", message };
+  }
+  // A name of its own: routes move to it once it is there, and not a request is sent as plain text after that.
+  const own = `${spec.name}/${policy.key.slice(policy.key.indexOf("/") + 1)}`;
+  return { ...spec, name: own, ...policy.tls ? { tls: policy.tls } : { cut: true } };
 }

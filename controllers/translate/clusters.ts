@@ -4,7 +4,7 @@
  * @module
  */
 import type { GatewayKey, Ir } from "../ir/mod.ts";
-import type { Graph, Table } from "../runtime/graph.ts";
+import type { Graph, Read, Table } from "../runtime/graph.ts";
 import type { ClusterSpec } from "./backends.ts";
 import { endpointsOf, serviceOf } from "./endpoints.ts";
 import { split, within } from "./keys.ts";
@@ -43,24 +43,35 @@ export function deriveClusters(
   graph: Graph,
   { objects }: World,
   served: Table<Served>,
-): Pick<Ir, "clusters" | "clusterUses" | "endpoints"> {
+  clientCertificateOf: (gateway: GatewayKey, read: Read) => string | undefined,
+): Pick<Ir, "clusters" | "clusterUses" | "endpoints"> & { readonly used: Table<GatewayCluster> } {
   const needs = graph.derive("used clusters", served, ({ gateway, clusters }) => ({ gateway, clusters }));
   const used = clustersByGateway(graph, "used", needs);
-  const clusterUses = graph.derive("ir.clusterUses", used, ({ gateway, cluster }) => ({
-    gateway,
-    cluster: cluster.name,
-  }));
+  const clusterUses = graph.derive("ir.clusterUses", used, ({ gateway, cluster }, read) => {
+    const clientCertificate = cluster.tls && clientCertificateOf(gateway, read);
+    return {
+      gateway,
+      cluster: cluster.name,
+      ...clientCertificate !== undefined && { clientCertificate },
+    };
+  });
   const byName = graph.index("uses by cluster", used, ({ cluster }) => [cluster.name]);
   const specs = graph.derive("clusters", byName, (group): ClusterSpec | undefined => {
     for (const { cluster } of group.values()) return cluster;
   });
-  const clusters = graph.derive("ir.clusters", specs, ({ name, protocol }) => ({ name, protocol }));
+  const clusters = graph.derive("ir.clusters", specs, ({ name, protocol, tls }) => ({
+    name,
+    protocol,
+    ...tls && { tls },
+  }));
   const slices = graph.index("slices by service", objects.EndpointSlice, serviceOf);
   const endpoints = graph.derive(
     "ir.endpoints",
     specs,
     (cluster, read) =>
-      endpointsOf(cluster, read(objects.Service, cluster.service), read(slices, cluster.service)),
+      cluster.cut
+        ? { cluster: cluster.name, localities: [] }
+        : endpointsOf(cluster, read(objects.Service, cluster.service), read(slices, cluster.service)),
   );
-  return { clusters, clusterUses, endpoints };
+  return { clusters, clusterUses, endpoints, used };
 }

@@ -6,34 +6,46 @@
  * @module
  */
 import type { Contribution, Ir } from "../ir/mod.ts";
-import type { Graph, Table } from "../runtime/graph.ts";
-import { clustersByGateway } from "./clusters.ts";
+import type { Graph, Read, Table } from "../runtime/graph.ts";
+import type { GatewayCluster } from "./clusters.ts";
 import { split, within } from "./keys.ts";
 import { contributionOf, type Placement, serviceContribution, serviceOrigin } from "./placements.ts";
-import { type GatewayState, listenerContent, listenerPiece, meantListeners } from "./ports.ts";
+import {
+  type GatewayState,
+  listenerContent,
+  listenerPiece,
+  meantListeners,
+  type Rejections,
+} from "./ports.ts";
 import type { ResolvedRoute } from "./rules.ts";
-import { secretContributions, type SecretTables } from "./secrets.ts";
+import { secretContent, secretContributions, type SecretTables } from "./secrets.ts";
 
 export interface ContributionTables {
   readonly states: Table<GatewayState>;
   readonly secrets: SecretTables;
+  /** The clusters that Gateways are meant to have. */
+  readonly meant: Table<GatewayCluster>;
   readonly placements: Table<Placement>;
   readonly resolved: Table<ResolvedRoute>;
 }
 
 export function deriveContributions(graph: Graph, tables: ContributionTables): Ir["contributions"] {
-  const { states, secrets, placements, resolved } = tables;
-  const meant = graph.derive("meant clusters", placements, ({ gateway, origin }, read) => ({
-    gateway,
-    clusters: read(resolved, origin)?.rules.flatMap(({ clusters }) => clusters) ?? [],
-  }));
+  const { states, secrets, meant, placements, resolved } = tables;
   const byService = graph.index(
     "meant clusters by service",
-    clustersByGateway(graph, "meant", meant),
+    meant,
     ({ gateway, cluster }) => [within(gateway, serviceOrigin(cluster))],
   );
+  const contentIn = (read: Read) => (secret: string) => secretContent(secret, read, secrets);
   const all = graph.union<Contribution>("contributions by sort", [
-    ["gateways ", graph.derive("contributions of gateways", states, gatewayContribution)],
+    [
+      "gateways ",
+      graph.derive(
+        "contributions of gateways",
+        states,
+        (state, read) => gatewayContribution(state, contentIn(read)),
+      ),
+    ],
     ["secrets ", secretContributions(graph, secrets, states)],
     [
       "routes ",
@@ -44,9 +56,10 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
     ],
     [
       "services ",
-      graph.derive("contributions of services", byService, (group, _, key) => {
+      graph.derive("contributions of services", byService, (group, read, key) => {
         const [gateway, origin] = split(key);
-        return serviceContribution(gateway, origin, [...group.values()].map(({ cluster }) => cluster));
+        const clusters = [...group.values()].map(({ cluster }) => cluster);
+        return serviceContribution(gateway, origin, clusters, contentIn(read));
       }),
     ],
   ]);
@@ -60,7 +73,7 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
   });
 }
 
-function gatewayContribution(state: GatewayState): Contribution {
+function gatewayContribution(state: GatewayState, contentOf: Rejections["contentOf"]): Contribution {
   const { gateway, generation } = state;
   return {
     gateway,
@@ -68,8 +81,12 @@ function gatewayContribution(state: GatewayState): Contribution {
     generation,
     pieces: meantListeners(state).map((listener) => ({
       id: listenerPiece(gateway, listener.listener.name),
-      content: listenerContent(state, listener),
-      resources: [`listener:${listener.portKey}`, `routes:${listener.portKey}`],
+      content: listenerContent(state, listener, contentOf),
+      resources: [
+        `listener:${listener.portKey}`,
+        `routes:${listener.portKey}`,
+        ...listener.tls?.clients ? [`secret:${listener.tls.clients.authorities}` as const] : [],
+      ],
     })),
   };
 }

@@ -5,15 +5,18 @@
  */
 import type { Gateway, GatewayClass } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
-import type { Graph, Read, Table } from "../runtime/graph.ts";
+import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
 import type { Attachment } from "./attach.ts";
+import type { Policy } from "./backend_tls.ts";
 import type { Class } from "./classes.ts";
+import type { GatewayCluster } from "./clusters.ts";
 import type { Config } from "./config.ts";
-import { dueForOwn, dueForRoute, type StatusWrite } from "./due.ts";
+import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
 import type { GatewayModel } from "./gateways.ts";
 import { within } from "./keys.ts";
 import type { RouteObject } from "./objects.ts";
 import type { Served } from "./placements.ts";
+import { ancestorsOf } from "./policy_status.ts";
 import { type GatewayState, rejectionOf, type Rejections } from "./ports.ts";
 import type { RouteModel } from "./route_kind.ts";
 import { routeKinds } from "./route_kinds.ts";
@@ -29,6 +32,10 @@ export interface StatusTables {
   readonly routesByKind: readonly (readonly [prefix: string, routes: Table<RouteModel>])[];
   readonly resolved: Table<ResolvedRoute>;
   readonly attachments: Table<Attachment>;
+  readonly policies: Table<Policy>;
+  readonly policiesByService: Table<Group<Policy>>;
+  /** The clusters that Gateways are meant to have. */
+  readonly meant: Table<GatewayCluster>;
   readonly served: Table<Served>;
 }
 
@@ -38,6 +45,7 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
   return graph.union<DesiredStatus>("statuses", [
     ["GatewayClass/", graph.derive("statuses of classes", classes, (model) => classStatus(model))],
     ["Gateway/", deriveGatewayStatuses(graph, world, tables)],
+    ["BackendTLSPolicy/", derivePolicyStatuses(graph, world, tables)],
     ...routesByKind.map(([prefix, routes]) => {
       const own = graph.derive(`statuses of ${routes.name}`, routes, (route, read) => {
         const origin = originOf(route);
@@ -71,12 +79,31 @@ function deriveGatewayStatuses(graph: Graph, world: World, tables: StatusTables)
     return model && gatewayStatus(model, {
       listeners: state.listeners,
       addresses: read(world.addresses, key),
+      clientCertificate: state.clientCertificate,
       verdict: read(world.verdicts, origin),
       proxies: read(world.proxies, key)?.length,
       attached: (listener) => read(attached, `${key}/${listener}`) ?? 0,
       rejection: (listener) => rejectionOf(state, listener, rejections),
     });
   });
+}
+
+function derivePolicyStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
+  const { policies, policiesByService, meant } = tables;
+  const byService = graph.index("clusters by service", meant, ({ cluster }) => [cluster.service]);
+  return graph.derive("statuses of policies", policies, (policy, read): DesiredStatus => ({
+    kind: "BackendTLSPolicy",
+    generation: policy.generation,
+    ancestors: ancestorsOf(policy, {
+      policies: (service) => read(policiesByService, service),
+      ports: (service) => {
+        const found = read(world.objects.Service, service);
+        return found && new Map(found.spec.ports?.map(({ port, name = "" }) => [port, name]));
+      },
+      clusters: (service) => read(byService, service),
+      verdict: (gateway, service) => read(world.verdicts, within(gateway, `Service/${service}`)),
+    }),
+  }));
 }
 
 /** Derives the writes that are due. Row key: `Kind/namespace/name`. */
@@ -102,5 +129,13 @@ export function deriveDue(
     });
     return [`${kind}/`, table] as const;
   });
-  return graph.union<StatusWrite>("due", [...own, ...routes]);
+  const policies = graph.derive(
+    "due for BackendTLSPolicies",
+    objects.BackendTLSPolicy,
+    (object, read, key) => {
+      const desired = read(statuses, `BackendTLSPolicy/${key}`);
+      return dueForPolicy(object, key, desired && "ancestors" in desired ? desired.ancestors : [], config);
+    },
+  );
+  return graph.union<StatusWrite>("due", [...own, ...routes, ["BackendTLSPolicy/", policies]]);
 }

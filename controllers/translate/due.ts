@@ -6,13 +6,21 @@
  *
  * @module
  */
-import type { ApiObject, Condition, Gateway, GatewayClass } from "../../crds/mod.ts";
+import type {
+  ApiObject,
+  BackendTLSPolicy,
+  Condition,
+  Gateway,
+  GatewayClass,
+  ParentReference,
+} from "../../crds/mod.ts";
 import { equal } from "../runtime/equal.ts";
 import type { Key } from "../runtime/graph.ts";
 import { parentId } from "./attach.ts";
 import type { DesiredCondition } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import type { RouteObject } from "./objects.ts";
+import type { DesiredAncestor } from "./policy_status.ts";
 import type { RouteKindName } from "./route_kind.ts";
 import type { DesiredListener, DesiredParent, DesiredStatus } from "./statuses.ts";
 
@@ -39,13 +47,14 @@ type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTrans
 /** The condition types that are ours to set and to remove, by where they stand. */
 const ownTypes = {
   GatewayClass: ["Accepted"],
-  Gateway: ["Accepted", "Programmed"],
+  Gateway: ["Accepted", "Programmed", "ResolvedRefs", "InsecureFrontendValidationMode"],
   listener: ["Accepted", "Conflicted", "ResolvedRefs", "Programmed", "OverlappingTLSConfig"],
   parent: ["Accepted", "ResolvedRefs", "Programmed", "PartiallyInvalid"],
+  ancestor: ["Accepted", "ResolvedRefs", "Programmed"],
 } as const;
 
-/** The longest list of parents that the API takes; what others have put there counts too. */
-const mostParents = 32;
+/** The longest lists that the API takes; what others have put there counts too. */
+const mostParents = 32, mostAncestors = 16;
 
 /** The longest list of addresses that the API takes. */
 const mostAddresses = 16;
@@ -88,43 +97,92 @@ export function dueForRoute(
   desired: readonly DesiredParent[],
   config: Config,
 ): StatusWrite | undefined {
-  const observed = object.status?.parents;
-  const namespace = object.metadata.namespace ?? "";
-  const generation = object.metadata.generation ?? 0;
-  const missing = new Map(desired.map((parent) => [parentId(parent.parentRef, namespace), parent]));
+  const operations = mergeShared(object, config, {
+    path: "/status/parents",
+    observed: object.status?.parents,
+    desired: desired.map(({ parentRef, conditions }) => ({ ref: parentRef, conditions })),
+    field: "parentRef",
+    own: ownTypes.parent,
+    most: mostParents,
+  });
+  return write(object, key, kind, object.status !== undefined, operations);
+}
+
+/** Compares a policy with its desired status, as a route is. */
+export function dueForPolicy(
+  object: BackendTLSPolicy,
+  key: Key,
+  desired: readonly DesiredAncestor[],
+  config: Config,
+): StatusWrite | undefined {
+  const operations = mergeShared(object, config, {
+    path: "/status/ancestors",
+    observed: object.status?.ancestors,
+    desired: desired.map(({ ancestorRef, conditions }) => ({ ref: ancestorRef, conditions })),
+    field: "ancestorRef",
+    own: ownTypes.ancestor,
+    most: mostAncestors,
+  });
+  return write(object, key, "BackendTLSPolicy", object.status !== undefined, operations);
+}
+
+/** A list whose elements belong to several controllers. */
+interface SharedList<Field extends string> {
+  readonly path: string;
+  /** The field of an element that tells it apart. */
+  readonly field: Field;
+  readonly observed:
+    | readonly ({
+      readonly controllerName: string;
+      readonly conditions?: readonly Condition[] | undefined;
+    } & { readonly [F in Field]: ParentReference })[]
+    | undefined;
+  readonly desired: readonly {
+    readonly ref: ParentReference;
+    readonly conditions: readonly DesiredCondition[];
+  }[];
+  /** The types of conditions that are ours. */
+  readonly own: readonly string[];
+  readonly most: number;
+}
+
+/** The operations that bring our elements of a shared list up to date, and touch no others. */
+function mergeShared<Field extends string>(
+  { metadata }: ApiObject,
+  config: Config,
+  { path, field, observed, desired, own, most }: SharedList<Field>,
+): readonly PatchOperation[] {
+  const namespace = metadata.namespace ?? "", generation = metadata.generation ?? 0;
+  const missing = new Map(desired.map((wanted) => [parentId(wanted.ref, namespace), wanted]));
   const replacements: PatchOperation[] = [], removals: PatchOperation[] = [];
   for (const [i, entry] of (observed ?? []).entries()) {
     if (entry.controllerName !== config.controllerName) continue;
-    const id = parentId(entry.parentRef, namespace);
+    const id = parentId(entry[field], namespace);
     const wanted = missing.get(id);
     missing.delete(id);
     if (wanted === undefined) {
-      removals.unshift({ op: "remove", path: `/status/parents/${i}` });
+      removals.unshift({ op: "remove", path: `${path}/${i}` });
       continue;
     }
     const value = {
       ...entry,
-      parentRef: wanted.parentRef,
-      conditions: merge(entry.conditions ?? [], wanted.conditions, ownTypes.parent, generation),
+      [field]: wanted.ref,
+      conditions: merge(entry.conditions ?? [], wanted.conditions, own, generation),
     };
-    if (!equal(entry, value)) replacements.push({ op: "replace", path: `/status/parents/${i}`, value });
+    if (!equal(entry, value)) replacements.push({ op: "replace", path: `${path}/${i}`, value });
   }
-  const room = mostParents - ((observed?.length ?? 0) - removals.length);
-  const additions = [...missing.values()].slice(0, Math.max(0, room)).map(({ parentRef, conditions }) => ({
-    parentRef,
+  const room = most - ((observed?.length ?? 0) - removals.length);
+  const additions = [...missing.values()].slice(0, Math.max(0, room)).map(({ ref, conditions }) => ({
+    [field]: ref,
     controllerName: config.controllerName,
-    conditions: merge([], conditions, ownTypes.parent, generation),
+    conditions: merge([], conditions, own, generation),
   }));
-  const operations: readonly PatchOperation[] = observed
-    ? [
-      ...replacements,
-      ...removals, // from the last to the first, so that positions hold
-      ...additions.map((value) => ({ op: "add" as const, path: "/status/parents/-", value })),
-    ]
-    : additions.length > 0
-    ? [{ op: "add", path: "/status/parents", value: additions }]
-    : [];
-  return write(object, key, kind, object.status !== undefined, operations);
+  if (!observed) return additions.length > 0 ? [{ op: "add", path, value: additions }] : [];
+  return [
+    ...replacements,
+    ...removals, // from the last to the first, so that positions hold
+    ...additions.map((value) => ({ op: "add" as const, path: `${path}/-`, value })),
+  ];
 }
 
 function write(

@@ -5,7 +5,12 @@
  *
  * @module
  */
-import type { Gateway, LabelSelector, Listener as ListenerSpec } from "../../crds/mod.ts";
+import type {
+  Gateway,
+  LabelSelector,
+  Listener as ListenerSpec,
+  SecretObjectReference,
+} from "../../crds/mod.ts";
 import type { Read, Table } from "../runtime/graph.ts";
 import type { Class } from "./classes.ts";
 import { bug, enumerate, type Fault } from "./conditions.ts";
@@ -30,12 +35,21 @@ export interface Listener {
   readonly namespaces: RouteNamespaces;
   /** Where the certificates are that it shows; absent where TLS does not end here. */
   readonly certificates?: readonly ObjectRef[];
+  /** What is asked of clients there; nothing if absent. */
+  readonly clients?: ClientValidation;
   /** Why it is Conflicted. */
   readonly conflict?: Fault;
   /** Why it is not Accepted. */
   readonly refused?: Fault;
   /** Why its references are not resolved. */
   readonly unresolved?: Fault;
+}
+
+/** Which certificates clients have to show. */
+export interface ClientValidation {
+  readonly authorities: readonly ObjectRef[];
+  /** Whether a client without a valid certificate is turned away. */
+  readonly required: boolean;
 }
 
 /** A reference to an object, with what was left to defaults. */
@@ -58,6 +72,8 @@ export interface GatewayModel {
   /** Its deletion has begun: nothing is programmed and nothing is created any more. */
   readonly terminating: boolean;
   readonly listeners: readonly Listener[];
+  /** Where the certificate is that backends are shown. */
+  readonly clientCertificate?: ObjectRef;
   /** IP addresses that the spec asks for. */
   readonly requested: readonly string[];
   readonly infrastructure: {
@@ -93,14 +109,17 @@ export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>
   const ownClass = read(classes, spec.gatewayClassName);
   if (ownClass === undefined) return undefined;
   const refused = refusal(gateway, ownClass);
+  const namespace = metadata.namespace ?? "";
+  const clientCertificate = spec.tls?.backend?.clientCertificateRef;
   return {
     uid: metadata.uid ?? "",
     generation: metadata.generation ?? 0,
     className: spec.gatewayClassName,
     terminating: metadata.deletionTimestamp !== undefined,
     listeners: withConflicts(
-      spec.listeners.map((listener) => modelListener(listener, metadata.namespace ?? "")),
+      spec.listeners.map((listener) => modelListener(listener, namespace, spec.tls?.frontend)),
     ),
+    ...clientCertificate && { clientCertificate: secretRef(clientCertificate, namespace) },
     requested: (spec.addresses ?? []).flatMap(({ type = "IPAddress", value }) =>
       type === "IPAddress" && value ? [value] : []
     ),
@@ -152,7 +171,11 @@ function refusal({ spec }: Gateway, ownClass: Class): Fault | undefined {
   return undefined;
 }
 
-function modelListener(listener: ListenerSpec, ownNamespace: string): Listener {
+function modelListener(
+  listener: ListenerSpec,
+  ownNamespace: string,
+  frontend: NonNullable<Gateway["spec"]["tls"]>["frontend"],
+): Listener {
   const { name, port, protocol } = listener;
   const known = Object.hasOwn(protocols, protocol) ? protocols[protocol] : undefined;
   const carried = known?.served ? known.kinds : [];
@@ -173,14 +196,8 @@ function modelListener(listener: ListenerSpec, ownNamespace: string): Listener {
     kinds: kinds.map((kind) => ({ group: gatewayGroup, kind })),
     namespaces: modelNamespaces(listener),
     ...protocol === "HTTPS" && {
-      certificates: (listener.tls?.certificateRefs ?? []).map(
-        ({ group = "", kind = "Secret", namespace = ownNamespace, name }) => ({
-          group,
-          kind,
-          namespace,
-          name,
-        }),
-      ),
+      certificates: (listener.tls?.certificateRefs ?? []).map((ref) => secretRef(ref, ownNamespace)),
+      ...clientsOf(port, ownNamespace, frontend),
     },
     ...!known?.served && {
       refused: {
@@ -195,6 +212,35 @@ function modelListener(listener: ListenerSpec, ownNamespace: string): Listener {
           `Cannot attach ${enumerate(wrong.map(qualified))} to a listener with protocol ${protocol}: ` +
           (carried.length > 0 ? `it takes ${enumerate(carried)}` : "it takes no routes"),
       },
+    },
+  };
+}
+
+function secretRef(
+  { group = "", kind = "Secret", namespace, name }: SecretObjectReference,
+  ownNamespace: string,
+): ObjectRef {
+  return { group, kind, namespace: namespace ?? ownNamespace, name };
+}
+
+/** What is asked of clients at a port: what is said of just this port stands in place of the default. */
+function clientsOf(
+  port: number,
+  ownNamespace: string,
+  frontend: NonNullable<Gateway["spec"]["tls"]>["frontend"],
+): Pick<Listener, "clients"> {
+  const own = frontend?.perPort?.find((one) => one.port === port)?.tls ?? frontend?.default;
+  if (!own?.validation) return {};
+  const { caCertificateRefs, mode = "AllowValidOnly" } = own.validation;
+  return {
+    clients: {
+      authorities: caCertificateRefs.map(({ group, kind, namespace = ownNamespace, name }) => ({
+        group,
+        kind,
+        namespace,
+        name,
+      })),
+      required: mode !== "AllowInsecureFallback",
     },
   };
 }

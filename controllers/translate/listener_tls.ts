@@ -5,9 +5,10 @@
  */
 import type { ReferenceGrant } from "../../crds/mod.ts";
 import type { Group, Read, Table } from "../runtime/graph.ts";
+import { type AuthorityFacts, resolveAuthorities } from "./authorities.ts";
 import { type Certificate, type Unusable, validityProblem } from "./certificates.ts";
 import type { Fault } from "./conditions.ts";
-import { gatewayGroup, type Listener, type ObjectRef } from "./gateways.ts";
+import { type ClientValidation, gatewayGroup, type Listener, type ObjectRef } from "./gateways.ts";
 import { granted } from "./grants.ts";
 
 /**
@@ -37,13 +38,19 @@ export interface ListenerTls {
   readonly certificates: readonly string[];
   /** The names that they are for. */
   readonly dnsNames: readonly string[];
+  /** What is asked of clients. */
+  readonly clients?: { readonly authorities: string; readonly required: boolean };
   /** What is wrong with the references. */
   readonly faults: readonly Fault[];
+  /** Why the listener cannot be accepted: it would let in clients that it must not. */
+  readonly refused?: Fault;
 }
 
 export interface TlsTables {
   /** Of the Secrets that Gateways refer to. */
   readonly certificates: Table<CertificateFacts>;
+  /** Of the ConfigMaps that Gateways refer to. */
+  readonly authorities: Table<AuthorityFacts>;
   /** ReferenceGrants by their namespace. */
   readonly grants: Table<Group<ReferenceGrant>>;
 }
@@ -56,7 +63,7 @@ export interface Referrer {
 
 /** Resolves what a listener refers to; `undefined` if TLS does not end there. */
 export function resolveListenerTls(
-  { certificates: refs }: Listener,
+  { certificates: refs, clients }: Listener,
   from: Referrer,
   read: Read,
   tables: TlsTables,
@@ -84,39 +91,82 @@ export function resolveListenerTls(
       });
     }
   }
-  return { certificates: [...certificates], dnsNames: [...dnsNames].sort(), faults };
+  const asked = clients && resolveClients(clients, from, read, tables);
+  return {
+    certificates: [...certificates],
+    dnsNames: [...dnsNames].sort(),
+    ...asked?.clients && { clients: asked.clients },
+    faults: [...faults, ...asked?.faults ?? []],
+    ...asked?.refused && { refused: asked.refused },
+  };
+}
+
+function resolveClients(
+  { authorities, required }: ClientValidation,
+  from: Referrer,
+  read: Read,
+  tables: TlsTables,
+): Pick<ListenerTls, "clients" | "faults" | "refused"> {
+  const { name, faults } = resolveAuthorities(
+    authorities,
+    "spec.tls.frontend: caCertificateRefs",
+    { invalid: "InvalidCACertificateRef", kind: "InvalidCACertificateKind" },
+    { permitted: (ref) => isPermitted(ref, from, read, tables), pinned: false },
+    read,
+    tables.authorities,
+  );
+  if (name !== undefined) return { clients: { authorities: name, required }, faults };
+  const message = faults.map(({ message }) => message).join("; ");
+  return { faults, refused: { reason: "NoValidCACertificate", message } };
+}
+
+/** Whether an object may be referred to: it is in the same namespace, or its own grants it. */
+function isPermitted(
+  { group, kind, namespace, name }: ObjectRef,
+  from: Referrer,
+  read: Read,
+  { grants }: TlsTables,
+): boolean {
+  return namespace === from.namespace ||
+    granted({ from: { group: gatewayGroup, ...from }, to: { group, kind, name } }, read(grants, namespace));
 }
 
 /** What a reference leads to. Whether a Secret exists, and what is in it, is told only to those who may refer to it. */
 export function resolveCertificate(
-  { group, kind, namespace, name }: ObjectRef,
+  ref: ObjectRef,
   from: Referrer,
   read: Read,
-  { certificates, grants }: TlsTables,
+  tables: TlsTables,
+  invalid = "InvalidCertificateRef",
 ): CertificateFacts | Fault {
+  const { group, kind, namespace, name } = ref;
   const title = `Cannot use Secret "${namespace}/${name}"`;
   if (group !== "" || kind !== "Secret") {
     const full = group === "" ? kind : `${group}/${kind}`;
     return {
-      reason: "InvalidCertificateRef",
+      reason: invalid,
       message: `Cannot use ${full} "${namespace}/${name}": this kind is not supported, use a Secret`,
     };
   }
-  if (namespace !== from.namespace) {
-    const allowed = granted(
-      { from: { group: gatewayGroup, ...from }, to: { group, kind, name } },
-      read(grants, namespace),
-    );
-    if (!allowed) {
-      const message = `${title}: no ReferenceGrant in namespace "${namespace}" allows ${from.kind} ` +
-        `of namespace "${from.namespace}" to refer to this Secret`;
-      return { reason: "RefNotPermitted", message };
-    }
+  if (!isPermitted(ref, from, read, tables)) {
+    const message = `${title}: no ReferenceGrant in namespace "${namespace}" allows ${from.kind} ` +
+      `of namespace "${from.namespace}" to refer to this Secret`;
+    return { reason: "RefNotPermitted", message };
   }
-  const facts = read(certificates, `${namespace}/${name}`);
-  if (facts === undefined) return { reason: "InvalidCertificateRef", message: `${title}: secret not found` };
-  if (facts.problem !== undefined) {
-    return { reason: "InvalidCertificateRef", message: `${title}: ${facts.problem}` };
-  }
+  const facts = read(tables.certificates, `${namespace}/${name}`);
+  if (facts === undefined) return { reason: invalid, message: `${title}: secret not found` };
+  if (facts.problem !== undefined) return { reason: invalid, message: `${title}: ${facts.problem}` };
   return facts;
+}
+
+/** The Secret with the certificate that a Gateway shows to backends, or why there is none. */
+export function resolveClientCertificate(
+  ref: ObjectRef,
+  from: Referrer,
+  read: Read,
+  tables: TlsTables,
+): string | Fault {
+  const facts = resolveCertificate(ref, from, read, tables, "InvalidClientCertificateRef");
+  if (!("reason" in facts)) return `${ref.namespace}/${ref.name}`;
+  return { reason: facts.reason, message: `spec.tls.backend.clientCertificateRef: ${facts.message}` };
 }

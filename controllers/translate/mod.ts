@@ -19,8 +19,9 @@ import type { ReferenceGrant } from "../../crds/mod.ts";
 import type { GatewayKey, Ir } from "../ir/mod.ts";
 import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
 import { attach } from "./attach.ts";
+import { modelPolicy } from "./backend_tls.ts";
 import { modelClass } from "./classes.ts";
-import { deriveClusters } from "./clusters.ts";
+import { clustersByGateway, deriveClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { deriveContributions } from "./contributions.ts";
 import type { StatusWrite } from "./due.ts";
@@ -29,12 +30,12 @@ import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
 import { namespaceOf, originOfPiece, split, within } from "./keys.ts";
 import type { RouteObject } from "./objects.ts";
 import { placeRoute, serve } from "./placements.ts";
-import { resolveListenerTls } from "./listener_tls.ts";
+import { resolveClientCertificate, resolveListenerTls } from "./listener_tls.ts";
 import { irListener, listeningOf, portOf, type Rejections, stateOfGateway } from "./ports.ts";
 import { modelRoute, unreadableRoute } from "./route_kind.ts";
 import { descriptionOf, routeKinds } from "./route_kinds.ts";
 import { originOf, resolveRoute, unresolvableRoute } from "./rules.ts";
-import { deriveCertificates, deriveSecrets, secretContent } from "./secrets.ts";
+import { deriveSecrets, readSecrets, secretContent } from "./secrets.ts";
 import { deriveDue, deriveStatuses } from "./derive_statuses.ts";
 import type { DesiredStatus } from "./statuses.ts";
 import { deriveVirtualHosts } from "./virtual_hosts.ts";
@@ -84,7 +85,18 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     objects.ReferenceGrant,
     ({ metadata }) => [metadata.namespace ?? ""],
   );
-  const backends = { services: objects.Service, grants };
+  const secrets = readSecrets(graph, world, gateways, config);
+  const policies = graph.derive(
+    "policies",
+    objects.BackendTLSPolicy,
+    (object, read) => modelPolicy(object, read, secrets.facts),
+  );
+  const policiesByService = graph.index(
+    "policies by service",
+    policies,
+    ({ targets }) => [...new Set(targets.map(({ service }) => service))],
+  );
+  const backends = { services: objects.Service, grants, policies: policiesByService };
   const resolved = graph.derive(
     "resolved routes",
     routes,
@@ -97,16 +109,15 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   });
 
   // Listeners meet their certificates, the ports that were really bound, and rejections.
-  const secrets = deriveCertificates(graph, world, gateways, config);
   const rejectionsByOrigin = graph.index("rejections by origin", world.rejections, (_, key) => {
     const [gateway, piece] = split(key);
     return [within(gateway, originOfPiece(piece))];
   });
   const rejectionsIn = (gateway: GatewayKey, read: Read): Rejections => ({
     of: (origin) => read(rejectionsByOrigin, within(gateway, origin)),
-    contentOf: (secret) => secretContent(read(secrets.certificates, secret)),
+    contentOf: (secret) => secretContent(secret, read, secrets),
   });
-  const tls = { certificates: secrets.facts, grants };
+  const tls = { certificates: secrets.certificateFacts, authorities: secrets.facts, grants };
   const states = graph.derive("gateway states", gateways, (model, read, key) => {
     const from = { kind: "Gateway", namespace: namespaceOf(key) } as const;
     return stateOfGateway(
@@ -114,6 +125,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
       model,
       read(world.addresses, key),
       (listener) => resolveListenerTls(listener, from, read, tls),
+      model.clientCertificate && resolveClientCertificate(model.clientCertificate, from, read, tls),
     );
   });
   const listening = graph.derive(
@@ -151,10 +163,22 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   });
   const served = graph.derive("served routes", placements, (placement, read) => {
     const rules = read(resolved, placement.origin);
-    return rules && serve(placement, rules, rejectionsIn(placement.gateway, read).of);
+    return rules && serve(placement, rules, rejectionsIn(placement.gateway, read));
   });
 
+  const meant = clustersByGateway(
+    graph,
+    "meant",
+    graph.derive("meant clusters", placements, ({ gateway, origin }, read) => ({
+      gateway,
+      clusters: read(resolved, origin)?.rules.flatMap(({ clusters }) => clusters) ?? [],
+    })),
+  );
+
   const tables = {
+    meant,
+    policies,
+    policiesByService,
     classes,
     gateways,
     routesByKind,
@@ -168,11 +192,17 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     placements,
     served,
   };
+  const { used, ...clusters } = deriveClusters(
+    graph,
+    world,
+    served,
+    (gateway, read) => read(listening, gateway)?.clientCertificate,
+  );
   const ir: Ir = {
     listeners,
     ...deriveVirtualHosts(graph, tables),
-    ...deriveClusters(graph, world, served),
-    ...deriveSecrets(graph, secrets, listening),
+    ...clusters,
+    ...deriveSecrets(graph, secrets, { listening, used, clusterUses: clusters.clusterUses }),
     contributions: deriveContributions(graph, tables),
   };
   const statuses = deriveStatuses(graph, world, tables);

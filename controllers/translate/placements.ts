@@ -5,12 +5,12 @@
  */
 import type { Contribution, GatewayKey, Origin, Piece, Rejection, ResourceId } from "../ir/mod.ts";
 import { equal } from "../runtime/equal.ts";
-import type { Group, Key } from "../runtime/graph.ts";
+import type { Key } from "../runtime/graph.ts";
 import { within } from "./keys.ts";
 import type { AttachedHostname, Attachment } from "./attach.ts";
 import type { ClusterSpec } from "./backends.ts";
 import type { Entry } from "./matches.ts";
-import type { ListenerState } from "./ports.ts";
+import type { ListenerState, Rejections } from "./ports.ts";
 import { withoutClusters } from "./actions.ts";
 import { type ResolvedRoute, type ResolvedRule, safeStandIn } from "./rules.ts";
 
@@ -104,14 +104,14 @@ function ruleContent({ listeners }: Placement, { entries }: ResolvedRule): unkno
 export function serve(
   placement: Placement,
   { rules }: ResolvedRoute,
-  rejections: (origin: Origin) => Group<Rejection> | undefined,
+  rejections: Rejections,
 ): Served {
   const { gateway, origin, listeners } = placement;
   const entries: Entry[] = [];
   const clusters = new Map<string, ClusterSpec>();
   const rejected: RejectedPart[] = [];
   const rejectionOf = (owner: Origin, piece: Key, content: () => unknown): Rejection | undefined => {
-    const rejection = rejections(owner)?.get(within(gateway, piece));
+    const rejection = rejections.of(owner)?.get(within(gateway, piece));
     return rejection && equal(rejection.content, content()) ? rejection : undefined;
   };
   for (const rule of rules) {
@@ -124,7 +124,11 @@ export function serve(
     const refused = new Set<string>();
     for (const cluster of rule.clusters) {
       const owner = serviceOrigin(cluster);
-      const rejection = rejectionOf(owner, clusterPiece(cluster), () => clusterContent(cluster));
+      const rejection = rejectionOf(
+        owner,
+        clusterPiece(cluster),
+        () => clusterContent(cluster, rejections.contentOf),
+      );
       if (rejection) {
         refused.add(cluster.name);
         rejected.push(part({ rule: rule.index, backend: cluster.service }, rejection));
@@ -151,8 +155,18 @@ function clusterPiece(cluster: ClusterSpec): Key {
   return `${serviceOrigin(cluster)}/port/${cluster.port}`;
 }
 
-function clusterContent({ name, protocol }: ClusterSpec): unknown {
-  return { name, protocol };
+/** What proxies are told about a cluster, the authorities that its certificate has to come from included. */
+function clusterContent(
+  { name, protocol, tls }: ClusterSpec,
+  contentOf: Rejections["contentOf"],
+): unknown {
+  const secret = authoritiesOf(tls);
+  return { name, protocol, ...tls && { tls }, ...secret !== undefined && { authorities: contentOf(secret) } };
+}
+
+/** The secret with the authorities that a backend's certificate has to come from. */
+export function authoritiesOf(tls: ClusterSpec["tls"]): string | undefined {
+  return tls === undefined || tls.authorities === "system" ? undefined : tls.authorities.secret;
 }
 
 /** What a Service means to put into the proxies of a Gateway. It has no generation. */
@@ -160,15 +174,23 @@ export function serviceContribution(
   gateway: GatewayKey,
   origin: Origin,
   clusters: readonly ClusterSpec[],
+  contentOf: Rejections["contentOf"],
 ): Contribution {
   return {
     gateway,
     origin,
     generation: 0,
-    pieces: clusters.map((cluster): Piece => ({
-      id: clusterPiece(cluster),
-      content: clusterContent(cluster),
-      resources: [`cluster:${cluster.name}`, `endpoints:${cluster.name}`],
-    })),
+    pieces: clusters.map((cluster): Piece => {
+      const secret = authoritiesOf(cluster.tls);
+      return {
+        id: clusterPiece(cluster),
+        content: clusterContent(cluster, contentOf),
+        resources: [
+          `cluster:${cluster.name}`,
+          `endpoints:${cluster.name}`,
+          ...secret === undefined ? [] : [`secret:${secret}` as const],
+        ],
+      };
+    }),
   };
 }

@@ -34,6 +34,8 @@ export interface GatewayState {
   readonly refused?: Fault;
   readonly bind: readonly string[];
   readonly listeners: readonly ListenerState[];
+  /** The Secret with the certificate that backends are shown. */
+  readonly clientCertificate?: Key | Fault;
 }
 
 /** What is served of a Gateway. Row key: the Gateway. */
@@ -45,6 +47,8 @@ export interface Listening {
    * listener with a wider one, whose routes were not meant for them.
    */
   readonly silent: readonly ListenerState[];
+  /** The Secret with the certificate that backends are shown, unless proxies refuse it. */
+  readonly clientCertificate?: Key;
 }
 
 /** One port with the listeners that share it. Row key: {@linkcode ListenerState.portKey}. */
@@ -63,14 +67,15 @@ export function stateOfGateway(
   model: GatewayModel,
   addresses: Addresses | undefined,
   tlsOf: (listener: Listener) => ListenerTls | undefined,
+  clientCertificate: Key | Fault | undefined,
 ): GatewayState | undefined {
   if (model.terminating) return undefined;
   const states = model.listeners.map((listener): ListenerState => {
     const suffix = protocols[listener.protocol]?.transport === "udp" ? "/udp" : "";
     const port = addresses?.ports?.[`${listener.port}${suffix}`];
-    const refused = listener.refused ??
-      (port?.state === "failed" ? { reason: "PortUnavailable", message: port.message } : undefined);
     const tls = tlsOf(listener);
+    const refused = listener.refused ?? tls?.refused ??
+      (port?.state === "failed" ? { reason: "PortUnavailable", message: port.message } : undefined);
     return {
       listener,
       portKey: `${gateway}/${listener.port}${suffix}`,
@@ -85,6 +90,7 @@ export function stateOfGateway(
     ...model.refused && { refused: model.refused },
     bind: addresses?.bind ?? [],
     listeners: states.map((state) => withoutCollision(state, states)),
+    ...clientCertificate !== undefined && { clientCertificate },
   };
 }
 
@@ -108,9 +114,20 @@ export function isServable({ refused, tls }: ListenerState): boolean {
 }
 
 /** What the proxies are told because of a listener; what a rejection of it is compared with. */
-export function listenerContent(state: GatewayState, { listener, bound, tls }: ListenerState): unknown {
-  const { protocol, hostname } = listener;
-  return { bind: state.bind, port: bound, protocol, hostname, ...tls && { certificates: tls.certificates } };
+export function listenerContent(
+  state: GatewayState,
+  { listener, bound, tls }: ListenerState,
+  contentOf: Rejections["contentOf"],
+): unknown {
+  const { protocol, hostname } = listener, { clients } = tls ?? {};
+  return {
+    bind: state.bind,
+    port: bound,
+    protocol,
+    hostname,
+    ...tls && { certificates: tls.certificates },
+    ...clients && { clients, authorities: contentOf(clients.authorities) },
+  };
 }
 
 /** The piece of the data plane that a listener is. */
@@ -152,7 +169,9 @@ export function listeningOf(state: GatewayState, rejections: Rejections): Listen
       listener.tls !== undefined && listener.refused === undefined && !names.has(listener.listener.name) &&
       !ownRejection(state, listener, rejections)
     );
-  return { served, silent };
+  const { clientCertificate: shown } = state;
+  const usable = typeof shown === "string" && !secretRejection(state, shown, rejections);
+  return { served, silent, ...usable && { clientCertificate: shown } };
 }
 
 /** The rejection that keeps a listener from being served: its own, or those of all its certificates. */
@@ -176,7 +195,9 @@ function ownRejection(
 ): Rejection | undefined {
   const piece = listenerPiece(state.gateway, listener.listener.name);
   const rejection = rejections.of(`Gateway/${state.gateway}`)?.get(within(state.gateway, piece));
-  return rejection && equal(rejection.content, listenerContent(state, listener)) ? rejection : undefined;
+  return rejection && equal(rejection.content, listenerContent(state, listener, rejections.contentOf))
+    ? rejection
+    : undefined;
 }
 
 function secretRejection(
@@ -218,7 +239,13 @@ export function portOf(portKey: Key, state: GatewayState, { served, silent }: Li
 export function irListener(portKey: Key, port: Port, { served }: Listening): IrListener {
   const own = served.filter((listener) => listener.portKey === portKey);
   const chains = own.flatMap(({ listener, tls }) =>
-    tls ? [{ hostname: listener.hostname, certificates: tls.certificates }] : []
+    tls
+      ? [{
+        hostname: listener.hostname,
+        certificates: tls.certificates,
+        ...tls.clients && { clients: tls.clients },
+      }]
+      : []
   );
   return {
     gateway: port.gateway,

@@ -4,33 +4,52 @@
  *
  * @module
  */
-import type { Contribution, Ir, Secret as IrSecret } from "../ir/mod.ts";
-import type { Graph, Table } from "../runtime/graph.ts";
+import type { ClusterUse, Contribution, Ir, Secret as IrSecret } from "../ir/mod.ts";
+import type { Graph, Key, Read, Table } from "../runtime/graph.ts";
+import {
+  type AuthorityTables,
+  bundleOf,
+  configMapsIn,
+  configMapsOf,
+  deriveAuthorities,
+} from "./authorities.ts";
 import { type Certificate, readCertificate, takeCertificate, type Unusable } from "./certificates.ts";
+import type { GatewayCluster } from "./clusters.ts";
 import { bug } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import type { GatewayModel } from "./gateways.ts";
 import { split, within } from "./keys.ts";
 import { type CertificateFacts, factsOf } from "./listener_tls.ts";
-import { type GatewayState, type Listening, meantListeners, secretOrigin } from "./ports.ts";
+import { authoritiesOf } from "./placements.ts";
+import {
+  type GatewayState,
+  type ListenerState,
+  type Listening,
+  meantListeners,
+  secretOrigin,
+} from "./ports.ts";
 import type { World } from "./world.ts";
 
-/** The Secrets that Gateways refer to. Row key of both: `namespace/name`. */
-export interface SecretTables {
+/** What Gateways and policies refer to. Row key of all: `namespace/name`. */
+export interface SecretTables extends AuthorityTables {
   readonly certificates: Table<Certificate | Unusable>;
-  readonly facts: Table<CertificateFacts>;
+  readonly certificateFacts: Table<CertificateFacts>;
 }
 
-export function deriveCertificates(
+export function readSecrets(
   graph: Graph,
   { objects, time }: World,
   gateways: Table<GatewayModel>,
   { validate }: Config,
 ): SecretTables {
-  const references = graph.derive("secret references", gateways, ({ listeners }) => {
+  const references = graph.derive("references of gateways", gateways, ({ listeners, clientCertificate }) => {
     const refs = listeners.flatMap(({ certificates }) => certificates ?? []);
-    const secrets = refs.filter(({ group, kind }) => group === "" && kind === "Secret");
-    return { secrets: [...new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`))] };
+    const secrets = [...refs, ...clientCertificate ? [clientCertificate] : []]
+      .filter(({ group, kind }) => group === "" && kind === "Secret");
+    return {
+      secrets: [...new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`))],
+      configMaps: configMapsIn(listeners.flatMap(({ clients }) => clients?.authorities ?? [])),
+    };
   });
   const bySecret = graph.index("references by secret", references, ({ secrets }) => secrets);
   const certificates = graph.derive(
@@ -42,51 +61,111 @@ export function deriveCertificates(
     },
     { failed: (error) => ({ problem: bug("read it", error).message }) },
   );
-  const facts = graph.derive(
+  const certificateFacts = graph.derive(
     "certificate facts",
     certificates,
     (certificate, read) => factsOf(certificate, read(time, "now")),
   );
-  return { certificates, facts };
+  const ofPolicies = graph.derive(
+    "references of policies",
+    objects.BackendTLSPolicy,
+    ({ metadata, spec }) => ({
+      configMaps: configMapsIn(
+        (spec.validation.caCertificateRefs ?? []).map(({ group = "", kind = "ConfigMap", name }) => ({
+          group,
+          kind,
+          namespace: metadata.namespace ?? "",
+          name,
+        })),
+      ),
+    }),
+  );
+  const all = graph.union<{ readonly configMaps: readonly Key[] }>("references to ConfigMaps", [
+    ["gateways ", references],
+    ["policies ", ofPolicies],
+  ]);
+  return { certificates, certificateFacts, ...deriveAuthorities(graph, objects.ConfigMap, all) };
 }
 
-/** Derives what is served of Secrets, and by whom. */
+/** What is behind the name of a secret: a certificate with its key, or authorities. */
+function secretNamed(name: string, read: Read, tables: SecretTables): IrSecret | undefined {
+  const configMaps = configMapsOf(name);
+  if (configMaps !== undefined) {
+    const bundle = bundleOf(configMaps, read, tables);
+    return bundle && { name, kind: "authorities", certificates: bundle.certificates };
+  }
+  const certificate = read(tables.certificates, name);
+  if (certificate === undefined || "problem" in certificate) return undefined;
+  return { name, kind: "certificate", chain: certificate.chain, key: certificate.key };
+}
+
+/** What tells one state of a secret from another without showing it. */
+export function secretContent(name: string, read: Read, tables: SecretTables): unknown {
+  const configMaps = configMapsOf(name);
+  const found = configMaps ? bundleOf(configMaps, read, tables) : read(tables.certificates, name);
+  return found && "fingerprint" in found ? { fingerprint: found.fingerprint } : undefined;
+}
+
+/** Derives what is served of Secrets and ConfigMaps, and by whom. */
 export function deriveSecrets(
   graph: Graph,
-  { certificates }: SecretTables,
-  listening: Table<Listening>,
+  tables: SecretTables,
+  { listening, used, clusterUses }: {
+    readonly listening: Table<Listening>;
+    readonly used: Table<GatewayCluster>;
+    readonly clusterUses: Table<ClusterUse>;
+  },
 ): Pick<Ir, "secrets" | "secretUses"> {
-  const needs = graph.derive("used secrets", listening, ({ served }, _, gateway) => ({
-    keys: keysOf(gateway, served),
-  }));
+  const needs = graph.union<{ readonly keys: readonly Key[] }>("used secrets", [
+    [
+      "listeners ",
+      graph.derive("secrets of listeners", listening, ({ served }, _, gateway) => ({
+        keys: keysOf(gateway, served.flatMap(secretsOf)),
+      })),
+    ],
+    [
+      "clusters ",
+      graph.derive("secrets of clusters", used, ({ gateway, cluster }) => {
+        const secret = authoritiesOf(cluster.tls);
+        return { keys: secret === undefined ? [] : keysOf(gateway, [secret]) };
+      }),
+    ],
+    [
+      "clients ",
+      graph.derive("secrets of clients", clusterUses, ({ gateway, clientCertificate }) => ({
+        keys: clientCertificate === undefined ? [] : keysOf(gateway, [clientCertificate]),
+      })),
+    ],
+  ]);
   const byUse = graph.index("secrets in use", needs, ({ keys }) => keys);
   const secretUses = graph.derive("ir.secretUses", byUse, (_, _read, key) => {
     const [gateway, secret] = split(key);
     return { gateway, secret };
   });
   const byName = graph.index("uses by secret", secretUses, ({ secret }) => [secret]);
-  const secrets = graph.derive("ir.secrets", byName, (_, read, name): IrSecret | undefined => {
-    const certificate = read(certificates, name);
-    if (certificate === undefined || "problem" in certificate) return undefined;
-    return { name, kind: "certificate", chain: certificate.chain, key: certificate.key };
-  });
+  const secrets = graph.derive("ir.secrets", byName, (_, read, name) => secretNamed(name, read, tables));
   return { secrets, secretUses };
 }
 
-/** What Secrets mean to put into the proxies of each Gateway. A Secret has no generation, and is not shown. */
+/**
+ * What Secrets mean to put into the proxies of each Gateway. A Secret has no generation, and is not shown. Authorities are
+ * a part of what is told because of listeners and backends, which must not be served without.
+ */
 export function secretContributions(
   graph: Graph,
-  { certificates }: SecretTables,
+  tables: SecretTables,
   states: Table<GatewayState>,
 ): Table<Contribution> {
-  const needs = graph.derive("meant secrets", states, (state, _, gateway) => ({
-    keys: keysOf(gateway, meantListeners(state)),
-  }));
+  const needs = graph.derive("meant secrets", states, (state, _, gateway) => {
+    const { clientCertificate: shown } = state;
+    const names = meantListeners(state).flatMap(({ tls }) => tls?.certificates ?? []);
+    return { keys: keysOf(gateway, typeof shown === "string" ? [...names, shown] : names) };
+  });
   const byUse = graph.index("meant secrets in use", needs, ({ keys }) => keys);
   return graph.derive("contributions of secrets", byUse, (_, read, key): Contribution => {
     const [gateway, secret] = split(key);
     const origin = secretOrigin(secret);
-    const content = secretContent(read(certificates, secret));
+    const content = secretContent(secret, read, tables);
     return {
       gateway,
       origin,
@@ -96,12 +175,10 @@ export function secretContributions(
   });
 }
 
-/** What tells one state of a Secret from another without showing it. */
-export function secretContent(certificate: Certificate | Unusable | undefined): unknown {
-  return certificate && "fingerprint" in certificate ? { fingerprint: certificate.fingerprint } : undefined;
+function secretsOf({ tls }: ListenerState): readonly string[] {
+  return tls ? [...tls.certificates, ...tls.clients ? [tls.clients.authorities] : []] : [];
 }
 
-function keysOf(gateway: string, listeners: Listening["served"]): readonly string[] {
-  const names = listeners.flatMap(({ tls }) => tls?.certificates ?? []);
+function keysOf(gateway: string, names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => within(gateway, name)))];
 }

@@ -11,6 +11,7 @@ import { condition, type DesiredCondition, enumerate, type Fault, join } from ".
 import type { GatewayModel, RouteGroupKind } from "./gateways.ts";
 import { overlapOf } from "./overlaps.ts";
 import type { Served } from "./placements.ts";
+import type { DesiredAncestor } from "./policy_status.ts";
 import { isServable, type ListenerState } from "./ports.ts";
 import type { RouteKindName } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
@@ -35,6 +36,11 @@ export type DesiredStatus =
     readonly kind: RouteKindName;
     readonly generation: number;
     readonly parents: readonly DesiredParent[];
+  }
+  | {
+    readonly kind: "BackendTLSPolicy";
+    readonly generation: number;
+    readonly ancestors: readonly DesiredAncestor[];
   };
 
 export interface DesiredListener {
@@ -74,6 +80,8 @@ export function classStatus(model: Class): DesiredStatus {
 export interface GatewayFacts {
   readonly listeners: readonly ListenerState[];
   readonly addresses: Addresses | undefined;
+  /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
+  readonly clientCertificate: string | Fault | undefined;
   readonly verdict: Verdict | undefined;
   /** How many proxies it is expected to have; `undefined` if there is none yet. */
   readonly proxies: number | undefined;
@@ -114,10 +122,33 @@ export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): Desired
         refused ? progress : addressFault(addresses) ?? progress,
         programmed(facts.verdict),
       ),
+      ...clientCertificateCondition(facts.clientCertificate),
+      ...insecureFrontend(facts.listeners),
     ],
     listeners: facts.listeners.map((state) => listenerStatus(state, others, facts)),
     ...addresses && { addresses: addresses.assigned },
   };
+}
+
+function clientCertificateCondition(found: string | Fault | undefined): readonly DesiredCondition[] {
+  if (found === undefined) return [];
+  const fault = typeof found === "string" ? undefined : found;
+  return [
+    condition("ResolvedRefs", fault, { reason: "ResolvedRefs", message: "Every reference is resolved" }),
+  ];
+}
+
+/** A warning: there only while it is true. */
+function insecureFrontend(listeners: readonly ListenerState[]): readonly DesiredCondition[] {
+  const lax = listeners.filter(({ listener }) => listener.clients?.required === false);
+  if (lax.length === 0) return [];
+  const ports = enumerate([...new Set(lax.map(({ listener }) => String(listener.port)))]);
+  return [{
+    type: "InsecureFrontendValidationMode",
+    status: "True",
+    reason: "ConfigurationChanged",
+    message: `Clients without a valid certificate may pass on port ${ports} (AllowInsecureFallback)`,
+  }];
 }
 
 function noneValid(all: readonly ListenerState[]): Fault | undefined {

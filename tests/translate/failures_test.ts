@@ -9,6 +9,7 @@ import { gateway, http, type Raw, route, service, small, to } from "./cluster.ts
 
 function conditionOf({ statuses }: Batch, key: string, type: string): unknown {
   const status = statuses.get(key)!;
+  if ("ancestors" in status) throw new Error(`${key} has no conditions of its own`);
   const conditions = "parents" in status ? status.parents[0]!.conditions : status.conditions;
   const found = conditions.find((condition) => condition.type === type)!;
   return [found.status, found.reason, found.message];

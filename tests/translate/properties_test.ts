@@ -102,10 +102,14 @@ function history(seed: number, each: (batch: Batch, rnd: Random) => void): void 
 function census(counts: Map<string, number>, { ir, statuses, world, due }: Batch): void {
   const see = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const [, status] of statuses.entries()) {
-    const all = "parents" in status ? status.parents.flatMap(({ conditions }) => conditions) : [
-      ...status.conditions,
-      ...status.kind === "Gateway" ? status.listeners.flatMap((l) => l.conditions) : [],
-    ];
+    const all = "parents" in status
+      ? status.parents.flatMap(({ conditions }) => conditions)
+      : "ancestors" in status
+      ? status.ancestors.flatMap(({ conditions }) => conditions)
+      : [
+        ...status.conditions,
+        ...status.kind === "Gateway" ? status.listeners.flatMap((l) => l.conditions) : [],
+      ];
     for (const { type, status: value, reason } of all) see(`${status.kind} ${type} ${value} ${reason}`);
   }
   for (const [, { entries }] of ir.virtualHosts.entries()) {

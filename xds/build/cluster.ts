@@ -5,6 +5,7 @@
  */
 import type { Cluster, Endpoint, Endpoints } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/cluster.ts";
+import { upstreamTls } from "./tls.ts";
 
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
@@ -40,8 +41,9 @@ function speaking(explicit_http_config: envoy.ExplicitHttpConfig): Options {
   return { "@type": `type.googleapis.com/${httpOptions}`, explicit_http_config };
 }
 
-/** A cluster whose endpoints come by EDS under the same name. */
-export function buildCluster(cluster: Cluster): envoy.Cluster {
+/** A cluster whose endpoints come by EDS under the same name. Where TLS is spoken, it may show a certificate. */
+export function buildCluster(cluster: Cluster, clientCertificate?: string): envoy.Cluster {
+  const { tls, protocol } = cluster;
   return {
     name: cluster.name,
     type: "EDS",
@@ -51,6 +53,7 @@ export function buildCluster(cluster: Cluster): envoy.Cluster {
     lb_policy: "LEAST_REQUEST",
     circuit_breakers: circuitBreakers,
     typed_extension_protocol_options: { [httpOptions]: protocols[cluster.protocol] },
+    ...(tls ? { transport_socket: upstreamTls(tls, protocol, clientCertificate) } : {}),
     ignore_health_on_host_removal: true,
   };
 }

@@ -3,8 +3,16 @@
  *
  * @module
  */
-import type { Cluster, Endpoints, Ir, Listener, ResourceId, Secret } from "../../controllers/ir/mod.ts";
-import type { Graph, Group, Table } from "../../controllers/runtime/graph.ts";
+import type {
+  Cluster,
+  ClusterUse,
+  Endpoints,
+  Ir,
+  Listener,
+  ResourceId,
+  Secret,
+} from "../../controllers/ir/mod.ts";
+import type { Graph, Group, Read, Table } from "../../controllers/runtime/graph.ts";
 import { resourceKey, type ResourceType, type XdsResource } from "../types.ts";
 import * as envoyCluster from "../wire/envoy/cluster.ts";
 import * as envoyListener from "../wire/envoy/listener.ts";
@@ -43,15 +51,24 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
     const assignment = buildEndpoints(row);
     return share("endpoints", row.cluster, envoyCluster.ClusterLoadAssignment, assignment, version);
   }, { same });
-  const uses = (type: "cluster" | "endpoints", table: Table<Shared>): Table<XdsResource> => {
+  const uses = (
+    type: "cluster" | "endpoints",
+    table: Table<Shared>,
+    ownOf: (use: ClusterUse, read: Read) => Shared | undefined = () => undefined,
+  ): Table<XdsResource> => {
     const byResource = graph.index(`xds/use of ${type}`, ir.clusterUses, (use) => [
       resourceKey(use.gateway, `${type}:${use.cluster}`),
     ]);
     return graph.derive(`xds/used ${type}`, byResource, (group, read) => {
-      const { gateway, cluster } = only(group);
-      const shared = read(table, cluster);
-      return shared && { gateway, ...shared };
+      const use = only(group);
+      const shared = ownOf(use, read) ?? read(table, use.cluster);
+      return shared && { gateway: use.gateway, ...shared };
     }, { same });
+  };
+  // A Gateway that shows a certificate to backends has clusters of its own.
+  const withCertificate = ({ cluster: name, clientCertificate }: ClusterUse, read: Read) => {
+    const cluster = clientCertificate === undefined ? undefined : read(ir.clusters, name);
+    return cluster && share("cluster", name, envoyCluster.Cluster, buildCluster(cluster, clientCertificate));
   };
 
   const secrets = graph.derive(
@@ -108,8 +125,13 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   }, { same });
 
   return new ResourceTable({
-    cluster: uses("cluster", clusters),
-    endpoints: uses("endpoints", endpoints),
+    cluster: uses("cluster", clusters, withCertificate),
+    endpoints: uses("endpoints", endpoints, (use, read) => {
+      const cluster = withCertificate(use, read), row = cluster && read(ir.endpoints, use.cluster);
+      if (!row) return undefined;
+      const assignment = buildEndpoints(row);
+      return share("endpoints", row.cluster, envoyCluster.ClusterLoadAssignment, assignment, cluster.version);
+    }),
     secret: usedSecrets,
     listener: listeners,
     routes,

@@ -6,9 +6,18 @@
 import type { Secret } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/tls.ts";
 
-export function buildSecret({ name, chain, key }: Secret): envoy.Secret {
-  return {
-    name,
-    tls_certificate: { certificate_chain: { inline_string: chain }, private_key: { inline_string: key } },
-  };
+export function buildSecret(secret: Secret): envoy.Secret {
+  const { name } = secret;
+  switch (secret.kind) {
+    case "certificate":
+      return {
+        name,
+        tls_certificate: {
+          certificate_chain: { inline_string: secret.chain },
+          private_key: { inline_string: secret.key },
+        },
+      };
+    case "authorities":
+      return { name, validation_context: { trusted_ca: { inline_string: secret.certificates } } };
+  }
 }

@@ -1,20 +1,25 @@
 /**
- * TLS as it is spoken with clients.
+ * TLS as it is spoken with clients and with backends.
  *
  * @module
  */
-import type { TlsChain } from "../../controllers/ir/mod.ts";
+import type { BackendTls, Cluster, SubjectName, TlsChain } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/tls.ts";
 
 const prefix = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3";
 
+/** No older than TLS 1.2. */
+const versions: envoy.TlsParameters = {
+  tls_minimum_protocol_version: "TLSv1_2",
+  tls_maximum_protocol_version: "TLSv1_3",
+};
+
 /**
- * No older than TLS 1.2, with forward secrecy and authenticated encryption only: the intermediate level of Mozilla's
+ * With forward secrecy and authenticated encryption only: the intermediate level of Mozilla's
  * recommendations without its finite-field suites, which Envoy does not have.
  */
 const parameters: envoy.TlsParameters = {
-  tls_minimum_protocol_version: "TLSv1_2",
-  tls_maximum_protocol_version: "TLSv1_3",
+  ...versions,
   cipher_suites: [
     "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305]",
     "[ECDHE-RSA-AES128-GCM-SHA256|ECDHE-RSA-CHACHA20-POLY1305]",
@@ -29,7 +34,7 @@ export function secretConfig(name: string): envoy.SdsSecretConfig {
 }
 
 /** How a chain of a listener speaks TLS: HTTP/2 where the client can, by ALPN. */
-export function downstreamTls({ certificates }: TlsChain): envoy.TransportSocket {
+export function downstreamTls({ certificates, clients }: TlsChain): envoy.TransportSocket {
   return {
     name: "envoy.transport_sockets.tls",
     typed_config: {
@@ -37,8 +42,62 @@ export function downstreamTls({ certificates }: TlsChain): envoy.TransportSocket
       common_tls_context: {
         tls_params: parameters,
         tls_certificate_sds_secret_configs: certificates.map(secretConfig),
+        ...(clients
+          ? {
+            combined_validation_context: {
+              default_validation_context: clients.required
+                ? {}
+                : { trust_chain_verification: "ACCEPT_UNTRUSTED" as const },
+              validation_context_sds_secret_config: secretConfig(clients.authorities),
+            },
+          }
+          : {}),
         alpn_protocols: ["h2", "http/1.1"],
       },
+      ...(clients?.required ? { require_client_certificate: true } : {}),
     },
   };
+}
+
+/** The protocol that a backend is told of by ALPN. */
+const alpn = { http1: "http/1.1", h2c: "h2" } as const satisfies {
+  readonly [P in Cluster["protocol"]]: string;
+};
+
+/** How TLS is spoken with a backend, perhaps with a certificate of our own. */
+export function upstreamTls(
+  { sni, authorities, names }: BackendTls,
+  protocol: Cluster["protocol"],
+  clientCertificate: string | undefined,
+): envoy.TransportSocket {
+  const match_typed_subject_alt_names = names.map(subjectMatcher);
+  return {
+    name: "envoy.transport_sockets.tls",
+    typed_config: {
+      "@type": `${prefix}.UpstreamTlsContext`,
+      common_tls_context: {
+        tls_params: versions,
+        ...(clientCertificate === undefined
+          ? {}
+          : { tls_certificate_sds_secret_configs: [secretConfig(clientCertificate)] }),
+        ...(authorities === "system"
+          ? { validation_context: { system_root_certs: {}, match_typed_subject_alt_names } }
+          : {
+            combined_validation_context: {
+              default_validation_context: { match_typed_subject_alt_names },
+              validation_context_sds_secret_config: secretConfig(authorities.secret),
+            },
+          }),
+        alpn_protocols: [alpn[protocol]],
+      },
+      sni,
+    },
+  };
+}
+
+/** Matches a name of a certificate. For an exact DNS name Envoy knows what wildcards in certificates stand for. */
+function subjectMatcher({ type, value }: SubjectName): envoy.SubjectAltNameMatcher {
+  if (type === "uri") return { san_type: "URI", matcher: { exact: value } };
+  const matcher = value.startsWith("*.") ? { suffix: value.slice(1) } : { exact: value };
+  return { san_type: "DNS", matcher };
 }

@@ -139,3 +139,63 @@ function overHttp2(
   stream.end();
   return promise;
 }
+
+/** What a {@linkcode secureBackend} tells about a request. */
+export interface SecureEcho {
+  readonly backend: string;
+  readonly path: string;
+  readonly host: string;
+  /** The name asked for (SNI). */
+  readonly servername: string;
+  /** The common name of the client's certificate, if it showed one. */
+  readonly client: string;
+  readonly protocol: string;
+}
+
+/** A server that speaks TLS, HTTP/2 too, and answers with what it was asked. It asks for a certificate and takes any. */
+export async function secureBackend(
+  name: string,
+  pair: { readonly certificate: string; readonly key: string },
+  authority: string,
+): Promise<AsyncDisposable & { readonly port: number }> {
+  const sessions = new Set<http2.Http2Session>(), sockets = new Set<{ destroy(): unknown }>();
+  const server = http2.createSecureServer({
+    cert: pair.certificate,
+    key: pair.key,
+    ca: authority,
+    requestCert: true,
+    rejectUnauthorized: false,
+    allowHTTP1: true,
+  }, (request, response) => {
+    const socket = (request.stream?.session?.socket ?? request.socket) as tls.TLSSocket;
+    const echo: SecureEcho = {
+      backend: name,
+      path: request.url,
+      host: String(request.headers[":authority"] ?? request.headers.host),
+      servername: String((socket as unknown as { servername?: string }).servername ?? ""),
+      client: shownBy(socket),
+      protocol: request.httpVersion,
+    };
+    response.end(JSON.stringify(echo));
+  });
+  server.on("session", (session) => sessions.add(session));
+  // Those too whose handshake never ends.
+  server.on("connection", (socket: tls.TLSSocket) => sockets.add(socket));
+  server.on("secureConnection", (socket: tls.TLSSocket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}); // Clients that leave are none of its business.
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.listen(0, "127.0.0.1", resolve);
+  await promise;
+  return {
+    port: (server.address() as { readonly port: number }).port,
+    async [Symbol.asyncDispose]() {
+      for (const session of sessions) session.destroy();
+      for (const socket of sockets) socket.destroy();
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      await closed.promise;
+    },
+  };
+}
