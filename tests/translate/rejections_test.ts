@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { type Batch, translate } from "../../controllers/translate/batch.ts";
-import { gateway, http, route, small, to } from "./cluster.ts";
+import { gateway, http, route, service, small, to } from "./cluster.ts";
 
 /** Rejects a piece as it is now. */
 function reject({ world, ir, graph }: Batch, gateway: string, piece: string, message?: string): void {
@@ -83,3 +83,36 @@ Deno.test("rejections: a rejected cluster is gone, its share is answered with 50
     "what is meant stays",
   );
 });
+
+Deno.test("rejections: without a rejected cluster copies are left out, and everything else is as before", () => {
+  const mirror = (name: string) => ({
+    type: "RequestMirror",
+    requestMirror: { backendRef: { name, port: 80 } },
+  });
+  const rule = {
+    ...to("app"),
+    filters: [mirror("one"), mirror("two"), { type: "CORS", cors: { allowOrigins: ["*"] } }],
+    timeouts: { request: "1s" },
+  };
+  const batch = translate(small(route("a", { rules: [rule] }), service("one"), service("two")));
+  const forward = () => {
+    const [entry] = batch.ir.virtualHosts.get("default/web/80/*")!.entries;
+    return entry?.action.kind === "forward" ? entry.action : undefined;
+  };
+  const before = forward();
+  assertEquals(before?.mirrors?.map(({ cluster }) => cluster), ["default/one/80", "default/two/80"]);
+  const { mirrors: _, ...rest } = before!;
+  reject(batch, "default/web", "Service/default/one/port/80", "no");
+  assertEquals(forward(), { ...rest, mirrors: before!.mirrors!.slice(1) });
+  reject(batch, "default/web", "Service/default/two/port/80", "no");
+  assertEquals(forward(), rest);
+  assertEquals([...batch.ir.clusters.entries()].map(([name]) => name), ["default/app/80"]);
+  assertEquals(rejectedPart(batch), "False");
+});
+
+/** What the route says of being programmed. */
+function rejectedPart({ statuses }: Batch): string | undefined {
+  const status = statuses.get("HTTPRoute/default/a");
+  if (!status || !("parents" in status)) return undefined;
+  return status.parents[0]?.conditions.find(({ type }) => type === "Programmed")?.status;
+}
