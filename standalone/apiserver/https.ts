@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { STATUS_CODE } from "@std/http/status";
 import type { Clock } from "../../controllers/runtime/clock.ts";
@@ -46,6 +46,13 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
     const run = serve(options, incoming, outgoing).finally(() => running.delete(run));
     running.add(run);
   });
+  // Kept by ourselves: `closeAllConnections` overlooks one on which an answer has only just ended, which then stays for as
+  // long as the client likes.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   server.keepAliveTimeout = 90_000; // longer than client-go keeps idle connections, so that it is who closes them
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -62,6 +69,7 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
       server.closeIdleConnections();
       await atMost(options.clock, patience, Promise.all(running));
       server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       await Promise.all(running);
       await closed;
     },
@@ -137,10 +145,7 @@ const unservable: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 async function send(response: Response, outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (!response.body) {
-    outgoing.end();
-    return;
-  }
+  if (!response.body) return await ended(outgoing);
   outgoing.flushHeaders();
   const reader = response.body.getReader();
   const stop = () => void reader.cancel().catch(() => {}); // an errored stream has nothing left to cancel
@@ -151,10 +156,18 @@ async function send(response: Response, outgoing: ServerResponse, signal: AbortS
       if (done || signal.aborted) break;
       if (!outgoing.write(value)) await drained(outgoing, signal);
     }
-    outgoing.end();
+    await ended(outgoing);
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** Ends an answer. Resolves once all of it is with the system, or the client is gone. */
+function ended(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    outgoing.once("close", resolve);
+    outgoing.end(resolve);
+  });
 }
 
 function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {

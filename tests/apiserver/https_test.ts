@@ -146,6 +146,22 @@ Deno.test("the signal stops the server", async () => {
   await joined;
 });
 
+Deno.test("connections that clients keep open do not hold up the end", async () => {
+  const server = await testServer();
+  const { authority, admin } = server.certificates, port = Number(new URL(server.url).port);
+  const tls = { hostname: "127.0.0.1", port, caCerts: [authority.certificate] };
+  using _silent = await Deno.connect({ port, hostname: "127.0.0.1" }); // not even a handshake
+  using idle = await Deno.connectTls(tls);
+  await idle.handshake();
+  using used = await Deno.connectTls({ ...tls, cert: admin.certificate, key: admin.key });
+  await used.write(new TextEncoder().encode("GET /version HTTP/1.1\r\nhost: x\r\n\r\n"));
+  await used.read(new Uint8Array(1 << 16));
+  const before = systemClock.monotonic();
+  await server[Symbol.asyncDispose]();
+  // Anything that waits for them waits for at least as long as a handshake or an idle connection may take.
+  assert(systemClock.monotonic() - before < 30_000);
+});
+
 Deno.test("what is no request is answered with 400, and the next one is served", async () => {
   await using server = await testServer();
   const { authority, admin } = server.certificates, { port } = new URL(server.url);
