@@ -15,8 +15,8 @@ const urls = Object.fromEntries(
 ) as { readonly [T in ResourceType]: Uint8Array };
 
 /**
- * The serialized Resource of a message which is serialized as `body`, itself in any number of pieces. The result shares no
- * memory with `body` and has as few pieces as is good for sending.
+ * The serialized Resource of a message which is serialized as `body`, itself in any number of pieces. The result has as few
+ * pieces as is good for sending; those that are large enough already are passed on as they are.
  */
 export function packResource(
   type: ResourceType,
@@ -55,17 +55,38 @@ function field(number: number, text: string): Uint8Array {
   return new BinaryWriter().tag(number, WireType.LengthDelimited).string(text).finish();
 }
 
-/** The same bytes in pieces of {@linkcode pieceSize}. */
+/** The same bytes in pieces of {@linkcode pieceSize} or less: small neighbours are put together, large ones cut. */
 function chunk(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
-  const size = sizeOf(pieces), all = new Uint8Array(size);
+  const chunks: Uint8Array[] = [];
+  let small: Uint8Array[] = [], gathered = 0;
+  const flush = () => {
+    if (gathered === 0) return;
+    chunks.push(concatenated(small, gathered));
+    small = [];
+    gathered = 0;
+  };
+  for (const piece of pieces) {
+    if (piece.length >= pieceSize / 2) {
+      flush();
+      for (let start = 0; start < piece.length; start += pieceSize) {
+        chunks.push(piece.subarray(start, start + pieceSize));
+      }
+    } else {
+      if (gathered + piece.length > pieceSize) flush();
+      small.push(piece);
+      gathered += piece.length;
+    }
+  }
+  flush();
+  return chunks;
+}
+
+function concatenated(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const all = new Uint8Array(size);
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);
     at += piece.length;
   }
-  const chunks: Uint8Array[] = [];
-  for (let start = 0; start < size; start += pieceSize) {
-    chunks.push(all.subarray(start, Math.min(start + pieceSize, size)));
-  }
-  return chunks;
+  return all;
 }

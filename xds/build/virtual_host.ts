@@ -9,6 +9,7 @@
 import type { ResourceId, RouteTable, VirtualHost } from "../../controllers/ir/mod.ts";
 import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
+import { blocksOf } from "./block.ts";
 import { chainHeaderName, misdirected } from "./chain_header.ts";
 import { hashOf } from "./hash.ts";
 import type { Place } from "./redirect.ts";
@@ -58,9 +59,10 @@ export interface EncodedRoutes {
 /** Puts virtual hosts together. */
 export function encodeRoutes(table: RouteTable, virtualHosts: readonly EncodedVirtualHost[]): EncodedRoutes {
   const head = encode(RouteConfiguration, { name: table.name, ignore_port_in_host_matching: true });
+  const blocks = blocksOf(virtualHosts);
   return {
-    version: hashOf(head, ...virtualHosts.map(({ hash }) => hash)),
-    body: [head, ...virtualHosts.map(({ bytes }) => bytes)],
+    version: hashOf(head, ...blocks.map(({ hash }) => hash)),
+    body: [head, ...blocks.map(({ bytes }) => bytes)],
     needs: virtualHosts.map(({ needs }) => needs).filter((needs) => needs.length > 0),
   };
 }
