@@ -99,7 +99,10 @@ function conflict(
     const [winner] = rivalsFor(target, policies(target.service));
     if (winner === undefined || winner.key === policy.key) return [];
     const what = target.section === undefined ? "" : ` port "${target.section}" of`;
-    return [`Policy "${winner.key}" decides about${what} Service "${target.service}": it is older`];
+    return [
+      `Policy "${winner.key}" decides about${what} Service "${target.service}": ` +
+      "the older one goes first, then the first by name",
+    ];
   });
   return lost.length > 0 ? { reason: "Conflicted", message: join(lost) } : undefined;
 }

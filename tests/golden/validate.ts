@@ -65,10 +65,21 @@ function inlineSecrets(context: Json, prefix: string, byId: ReadonlyMap<string, 
     if (!found) throw new Error(`${prefix}no secret "${name}"`);
     return found;
   };
-  if (context.tls_certificate_sds_secret_configs) {
-    context.tls_certificates = context.tls_certificate_sds_secret_configs
-      .map((config: Json) => secret(config).tls_certificate);
+  const { tls_certificate_sds_secret_configs: own, combined_validation_context: peers } = context;
+  if (own) {
+    context.tls_certificates = own.map((config: Json) => secret(config).tls_certificate);
     delete context.tls_certificate_sds_secret_configs;
+  }
+  const system = context.validation_context?.trusted_ca;
+  if (system?.filename) {
+    // The machine that tests may have its authorities elsewhere.
+    const [, some] = [...byId].find(([id, { validation_context }]) => id.startsWith("Secret/") && validation_context)!;
+    context.validation_context.trusted_ca = some.validation_context.trusted_ca;
+  }
+  if (peers) {
+    const { validation_context } = secret(peers.validation_context_sds_secret_config);
+    context.validation_context = { ...validation_context, ...peers.default_validation_context };
+    delete context.combined_validation_context;
   }
 }
 
@@ -77,6 +88,9 @@ function staticCluster(cluster: Json, prefix: string, byId: ReadonlyMap<string, 
   if (!endpoints) throw new Error(`${prefix}no endpoints for "${cluster.name}"`);
   const name = prefix + cluster.name;
   const { eds_cluster_config: _, ...rest } = cluster;
+  if (rest.transport_socket) {
+    inlineSecrets(rest.transport_socket.typed_config.common_tls_context, prefix, byId);
+  }
   return { ...rest, name, type: "STATIC", load_assignment: { ...endpoints, cluster_name: name } };
 }
 

@@ -6,6 +6,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createAuthority, type KeyPair } from "../../controllers/runtime/pki.ts";
+import type { XdsOptions } from "../../xds/build/mod.ts";
 import { ask } from "../xds/support/http.ts";
 import { secureBackend, type SecureEcho } from "../xds/support/https.ts";
 import { type Raw, route, service, stored, to } from "./cluster.ts";
@@ -45,6 +46,7 @@ const ca = (name: string, kind = "ConfigMap") => ({ group: "", kind, name });
 interface Setup {
   readonly objects: readonly Raw[];
   readonly spec?: Raw;
+  readonly xds?: XdsOptions;
   /** Names of Services, whose backends are one and the same. */
   readonly services: readonly string[];
   readonly pair: KeyPair;
@@ -52,7 +54,7 @@ interface Setup {
 }
 
 /** HTTP outside, TLS inside: each Service answers under its own name as the path. */
-async function serving({ objects, spec, services, pair, authority }: Setup) {
+async function serving({ objects, spec, xds, services, pair, authority }: Setup) {
   const stack = new AsyncDisposableStack();
   const backend = stack.use(await secureBackend("inner", pair, authority.certificate));
   const served = stack.use(
@@ -62,6 +64,7 @@ async function serving({ objects, spec, services, pair, authority }: Setup) {
       ...objects,
     ], {
       spec,
+      ...xds && { xds },
       endpoints: Object.fromEntries(services.map((name) => [name, backend.port])),
     }),
   );
@@ -201,6 +204,25 @@ Deno.test("backend TLS: authorities that cannot be used cut the backend off, and
   await served.changed();
   assertEquals(typeof await served.get("rubbish"), "object");
   assertEquals(served.policyStatus("rubbish"), { "default/gw": fine });
+});
+
+Deno.test("backend TLS: the authorities of the proxy's system, where there are any", async () => {
+  const { pair, authority } = await inner();
+  const file = await Deno.makeTempFile();
+  try {
+    await Deno.writeTextFile(file, authority.certificate);
+    const setup = {
+      pair,
+      authority,
+      services: ["known", "app"],
+      objects: [policy("known", ["known"], { wellKnownCACertificates: "System" })],
+    };
+    await using served = await serving({ ...setup, xds: { systemAuthorities: file } });
+    assertEquals(typeof await served.get("known"), "object");
+    assertEquals(served.policyStatus("known"), { "default/gw": fine });
+  } finally {
+    await Deno.remove(file);
+  }
 });
 
 Deno.test("backend TLS: authorities change under way, and connections that were made with the old ones are not used again", async () => {

@@ -9,6 +9,7 @@ import { createAuthority, issue, type KeyPair, type Leaf } from "../../controlle
 import { type Config, createWorld, defaultConfig, deriveIr } from "../../controllers/translate/mod.ts";
 import { sourceOf } from "../../controllers/translate/batch.ts";
 import { backend, freePort } from "../xds/support/http.ts";
+import type { XdsOptions } from "../../xds/build/mod.ts";
 import { Rig } from "../xds/support/rig.ts";
 import { gateway, gatewayClass, type Raw, service, slice, stored } from "./cluster.ts";
 
@@ -60,6 +61,7 @@ export interface SecuredOptions {
   readonly config?: Config;
   /** Of the Gateway, besides its listeners. */
   readonly spec?: Raw;
+  readonly xds?: XdsOptions;
   /** Ports of this machine by Service. */
   readonly endpoints?: { readonly [service: string]: number };
 }
@@ -73,7 +75,9 @@ export async function secured(
   const stack = new AsyncDisposableStack();
   const graph = new Graph(), world = createWorld(graph);
   const { ir, statuses } = deriveIr(graph, world, options.config ?? defaultConfig);
-  const rig = stack.use(await Rig.start(graph, { ir, ledger: world }));
+  const rig = stack.use(
+    await Rig.start(graph, { ir, ledger: world, ...options.xds && { options: options.xds } }),
+  );
   const port = freePort(), app = stack.use(backend("app"));
   const put = (...objects: readonly ApiObject[]) => {
     for (const object of objects) sourceOf(world, object.kind)!.set(keyOf(object), object);

@@ -5,7 +5,7 @@
  */
 import type { Cluster, Endpoint, Endpoints } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/cluster.ts";
-import { upstreamTls } from "./tls.ts";
+import { upstreamTls, type UpstreamTlsOptions } from "./tls.ts";
 
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
@@ -42,7 +42,7 @@ function speaking(explicit_http_config: envoy.ExplicitHttpConfig): Options {
 }
 
 /** A cluster whose endpoints come by EDS under the same name. Where TLS is spoken, it may show a certificate. */
-export function buildCluster(cluster: Cluster, clientCertificate?: string): envoy.Cluster {
+export function buildCluster(cluster: Cluster, options: UpstreamTlsOptions = {}): envoy.Cluster {
   const { tls, protocol } = cluster;
   return {
     name: cluster.name,
@@ -53,7 +53,7 @@ export function buildCluster(cluster: Cluster, clientCertificate?: string): envo
     lb_policy: "LEAST_REQUEST",
     circuit_breakers: circuitBreakers,
     typed_extension_protocol_options: { [httpOptions]: protocols[cluster.protocol] },
-    ...(tls ? { transport_socket: upstreamTls(tls, protocol, clientCertificate) } : {}),
+    ...(tls ? { transport_socket: upstreamTls(tls, protocol, options) } : {}),
     ignore_health_on_host_removal: true,
   };
 }

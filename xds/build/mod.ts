@@ -24,9 +24,10 @@ import { buildListener, type ListenerOptions } from "./listener.ts";
 import { packResource } from "./pack.ts";
 import { buildSecret } from "./secret.ts";
 import { ResourceTable } from "./table.ts";
+import type { UpstreamTlsOptions } from "./tls.ts";
 import { encodeRoutes, encodeVirtualHost } from "./virtual_host.ts";
 
-export type XdsOptions = ListenerOptions;
+export type XdsOptions = ListenerOptions & Pick<UpstreamTlsOptions, "systemAuthorities">;
 
 /** A resource before it is known which Gateways want it. */
 type Shared = Omit<XdsResource, "gateway">;
@@ -38,10 +39,12 @@ type Shared = Omit<XdsResource, "gateway">;
  * encoded once, however many Gateways use them.
  */
 export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table<XdsResource> {
+  const { systemAuthorities } = options;
   const clusters = graph.derive(
     "xds/cluster",
     ir.clusters,
-    (cluster: Cluster) => share("cluster", cluster.name, envoyCluster.Cluster, buildCluster(cluster)),
+    (cluster: Cluster) =>
+      share("cluster", cluster.name, envoyCluster.Cluster, buildCluster(cluster, { systemAuthorities })),
     { same },
   );
   // A cluster that has changed waits to hear of its endpoints again. Should the stream break just then, the version
@@ -68,7 +71,13 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   // A Gateway that shows a certificate to backends has clusters of its own.
   const withCertificate = ({ cluster: name, clientCertificate }: ClusterUse, read: Read) => {
     const cluster = clientCertificate === undefined ? undefined : read(ir.clusters, name);
-    return cluster && share("cluster", name, envoyCluster.Cluster, buildCluster(cluster, clientCertificate));
+    return cluster &&
+      share(
+        "cluster",
+        name,
+        envoyCluster.Cluster,
+        buildCluster(cluster, { clientCertificate, systemAuthorities }),
+      );
   };
 
   const secrets = graph.derive(

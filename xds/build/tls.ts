@@ -64,11 +64,21 @@ const alpn = { http1: "http/1.1", h2c: "h2" } as const satisfies {
   readonly [P in Cluster["protocol"]]: string;
 };
 
+export interface UpstreamTlsOptions {
+  /** The secret with the certificate that backends are shown. */
+  readonly clientCertificate?: string | undefined;
+  /**
+   * The file on the proxies' machine with the authorities that its system trusts; that of Debian and of images without a
+   * distribution if absent. Envoy does not look for it by itself.
+   */
+  readonly systemAuthorities?: string | undefined;
+}
+
 /** How TLS is spoken with a backend, perhaps with a certificate of our own. */
 export function upstreamTls(
   { sni, authorities, names }: BackendTls,
   protocol: Cluster["protocol"],
-  clientCertificate: string | undefined,
+  { clientCertificate, systemAuthorities = "/etc/ssl/certs/ca-certificates.crt" }: UpstreamTlsOptions,
 ): envoy.TransportSocket {
   const match_typed_subject_alt_names = names.map(subjectMatcher);
   return {
@@ -81,7 +91,12 @@ export function upstreamTls(
           ? {}
           : { tls_certificate_sds_secret_configs: [secretConfig(clientCertificate)] }),
         ...(authorities === "system"
-          ? { validation_context: { system_root_certs: {}, match_typed_subject_alt_names } }
+          ? {
+            validation_context: {
+              trusted_ca: { filename: systemAuthorities },
+              match_typed_subject_alt_names,
+            },
+          }
           : {
             combined_validation_context: {
               default_validation_context: { match_typed_subject_alt_names },

@@ -9,7 +9,7 @@ import { Graph, type Table } from "../../../controllers/runtime/graph.ts";
 import { silentLog } from "../../../controllers/runtime/log.ts";
 import { createAuthority, issue, type KeyPair } from "../../../controllers/runtime/pki.ts";
 import { bootstrap, type BootstrapOptions, sdsFiles } from "../../../xds/bootstrap.ts";
-import { deriveXds } from "../../../xds/build/mod.ts";
+import { deriveXds, type XdsOptions } from "../../../xds/build/mod.ts";
 import { XdsCache } from "../../../xds/cache.ts";
 import { startXdsServer, type XdsServer } from "../../../xds/grpc/server.ts";
 import { noMetrics } from "../../../xds/metrics.ts";
@@ -31,6 +31,7 @@ interface Waiter {
 interface Wiring {
   readonly ir: Ir;
   readonly ledger?: Pick<LedgerOptions, "proxies" | "verdicts" | "rejections">;
+  readonly options?: XdsOptions;
 }
 
 /** A rig whose model is edited row by row. */
@@ -58,9 +59,9 @@ export class Rig implements AsyncDisposable {
   #authority!: KeyPair;
   #server!: XdsServer;
 
-  private constructor(graph: Graph, { ir, ledger }: Wiring) {
+  private constructor(graph: Graph, { ir, ledger, options }: Wiring) {
     this.graph = graph;
-    this.resources = deriveXds(graph, ir, { reusePort: false });
+    this.resources = deriveXds(graph, ir, { reusePort: false, ...options });
     if (!ledger) return;
     this.ledger = this.#stack.use(
       new Ledger({
