@@ -106,6 +106,7 @@ async function serve(
       return;
     }
     const response = await options.handle(request, identityOf(incoming.socket as TLSSocket));
+    skip(incoming);
     await send(response, outgoing, closed.signal);
   } catch (error) {
     if (!closed.signal.aborted) options.onError(error);
@@ -126,8 +127,26 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
   return new Request(target, { method, headers, body, signal });
 }
 
+/** How much of a body that nobody wants may follow its answer, in bytes. */
+const mostSkipped = 64 * 1024 * 1024;
+
+/**
+ * Reads what is left of a body. The client may be sending it still, and what it sends next on the same connection comes
+ * after it.
+ */
+function skip(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  let left = mostSkipped;
+  incoming.on("data", (chunk: Uint8Array) => {
+    left -= chunk.length;
+    if (left < 0) incoming.socket.destroy();
+  });
+  incoming.on("error", () => {}); // it has been answered
+}
+
 function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  const chunks = incoming[Symbol.asyncIterator]();
+  // Destroyed, it would leave the rest of the body to be taken for the next request.
+  const chunks = incoming.iterator({ destroyOnReturn: false });
   return new ReadableStream({
     async pull(controller) {
       const { value, done } = await chunks.next();

@@ -182,3 +182,29 @@ Deno.test("what is no request is answered with 400, and the next one is served",
   await response.body?.cancel();
   assertEquals(response.status, 200);
 });
+
+Deno.test("a body that is refused half way does not stop the requests behind it", async () => {
+  await using server = await testServer();
+  const { authority, admin } = server.certificates;
+  for (const own of [admin, undefined]) {
+    using http = client(authority, own);
+    for (let round = 0; round < 3; round++) {
+      const refused = await fetch(`${server.url}/api/v1/namespaces/default/configmaps`, {
+        client: http,
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "x".repeat(6_000_000),
+      });
+      await refused.body?.cancel();
+      assertEquals(refused.status, own ? 413 : 401);
+      for (let i = 0; i < 3; i++) {
+        const next = await fetch(`${server.url}/version`, {
+          client: http,
+          signal: AbortSignal.timeout(10_000),
+        });
+        await next.body?.cancel();
+        assertEquals(next.status, 200);
+      }
+    }
+  }
+});
