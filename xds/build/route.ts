@@ -4,8 +4,9 @@
  * @module
  */
 import type { PathChange, Route, RouteAction, WeightedBackend } from "../../controllers/ir/mod.ts";
+import type { HeaderMatcher } from "../wire/envoy/matcher.ts";
 import type * as envoy from "../wire/envoy/route.ts";
-import { buildCors } from "./cors.ts";
+import { buildCors, deniedPreflight } from "./cors.ts";
 import { headerFields, hostChange, inTurn } from "./headers.ts";
 import { filterNames } from "./http_filters.ts";
 import { buildMatch } from "./match.ts";
@@ -24,12 +25,20 @@ export const reservedClusters = { 500: "gatehouse/500", 503: "gatehouse/503" } a
 /** Builds a route; more than one where Envoy needs to be told of cases. */
 export function buildRoutes(route: Route, place: Place): readonly envoy.Route[] {
   const { action } = route, built = buildRoute(route, place);
-  if (action.kind !== "forward" || action.cors?.headers !== "*") return [built];
+  const cors = action.kind === "forward" ? action.cors : undefined;
+  if (action.kind !== "forward" || !cors) return [built];
+  const { match } = built, routes = [built];
+  const only = (route: envoy.Route, headers: readonly HeaderMatcher[]) =>
+    routes.unshift({ ...route, match: { ...match, headers: [...match?.headers ?? [], ...headers] } });
   // Envoy answers the asterisk with the headers that a browser asks for. If it asks for none there must be no header, but
   // Envoy would send an empty one.
-  const cors = { ...action.cors, headers: [] };
-  const { match, ...rest } = buildRoute({ ...route, action: { ...action, cors } }, place);
-  return [{ ...rest, match: { ...match, headers: [...match?.headers ?? [], asksForNoHeaders] } }, built];
+  if (cors.headers === "*") {
+    const unasked = { ...action, cors: { ...cors, headers: [] } };
+    only(buildRoute({ ...route, action: unasked }, place), [asksForNoHeaders]);
+  }
+  const denied = deniedPreflight(cors);
+  if (denied.length > 0) only({ name: route.name, direct_response: { status: 403 } }, denied);
+  return routes;
 }
 
 const asksForNoHeaders = {
