@@ -26,6 +26,8 @@ export interface GatewayOptions {
   /** The only address of its Gateways; different for tests that may run at once. */
   readonly address: string;
   readonly config?: Partial<Config>;
+  /** How many workers each Envoy has; one if absent. */
+  readonly concurrency?: number;
 }
 
 /** See the module. The data directory goes with it. */
@@ -51,7 +53,9 @@ export interface TestGateway extends AsyncDisposable {
 /** How long anything may take before a test gives up, in milliseconds. */
 const patience = 20_000;
 
-export async function startGateway({ address, config = {} }: GatewayOptions): Promise<TestGateway> {
+export async function startGateway(
+  { address, config = {}, concurrency = 1 }: GatewayOptions,
+): Promise<TestGateway> {
   await using stack = new AsyncDisposableStack();
   const data = await Deno.makeTempDir({ prefix: "gatehouse-" });
   stack.defer(() => Deno.remove(data, { recursive: true }));
@@ -86,7 +90,7 @@ export async function startGateway({ address, config = {} }: GatewayOptions): Pr
       data,
       binary: found.envoy,
       pool: pool.pool,
-      concurrency: 1,
+      concurrency,
       kube,
       log,
       config,
