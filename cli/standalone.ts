@@ -54,6 +54,7 @@ Examples:
   gatehouse standalone --data /var/lib/gatehouse --api-port 16443`,
     )
     .action(async (options: Options) => {
+      const { openDataDirectory } = await import("./data_directory.ts");
       const { findParts, startLocal } = await import("./local.ts");
       const { connect } = await import("./connect.ts");
       const { applyFirst, startEcho } = await import("./example.ts");
@@ -61,8 +62,7 @@ Examples:
       const { Readiness } = await import("./readiness.ts");
       const log = openLog(io, options), paint = painter(io.outIsTerminal, io.env);
 
-      await Deno.mkdir(options.data, { recursive: true, mode: 0o700 });
-      const data = await Deno.realPath(options.data);
+      const data = await openDataDirectory(options.data);
       const parts = await findParts(options, data, io);
       await using api = await ApiProcess.start({ ...options, data, clock: systemClock, io });
       const kube = await connect(io, { kubeconfig: api.kubeconfig }, { component: "standalone", log });
