@@ -82,7 +82,7 @@ export function listener(rnd: Random, i: number): Raw {
     ...secure && {
       tls: {
         certificateRefs: rnd.list(2, () => ({
-          name: rnd.pick(["c1", "c1", "c2", "missing"]),
+          name: rnd.pick(["c1", "c1", "c2", "c2", "missing"]),
           ...rnd.oneIn(4) && { namespace: rnd.pick(namespaces) },
           ...rnd.oneIn(10) && { kind: "ConfigMap" },
         })),
@@ -113,10 +113,30 @@ function gateway(rnd: Random): Raw {
     spec: {
       gatewayClassName: rnd.pick(["ours", "ours", "ours", "second", "theirs", "missing"]),
       listeners: Array.from({ length: 1 + rnd.int(4) }, (_, i) => listener(rnd, i)),
+      ...rnd.oneIn(2) && { tls: gatewayTls(rnd) },
       ...rnd.oneIn(8) &&
         { addresses: [{ type: rnd.pick(["IPAddress", "NamedAddress"]), value: "192.0.2.1" }] },
     },
     ...rnd.oneIn(2) && { status: { conditions: conditions(rnd) } },
+  };
+}
+
+function gatewayTls(rnd: Random): Raw {
+  const tls = () => ({
+    validation: {
+      caCertificateRefs: [{
+        group: "",
+        kind: rnd.oneIn(3) ? "Secret" : "ConfigMap",
+        name: rnd.pick(["m1", "m2", "missing"]),
+        ...rnd.oneIn(4) && { namespace: rnd.pick(namespaces) },
+      }],
+      mode: rnd.pick(["AllowValidOnly", "AllowInsecureFallback"]),
+    },
+  });
+  return {
+    ...rnd.oneIn(2) &&
+      { frontend: { default: rnd.oneIn(2) ? {} : tls(), perPort: [{ port: 443, tls: tls() }] } },
+    ...rnd.oneIn(2) && { backend: { clientCertificateRef: { name: rnd.pick(["c1", "missing"]) } } },
   };
 }
 
@@ -303,6 +323,7 @@ function grant(rnd: Random): Raw {
       to: [
         { group: "", kind: "Service", ...rnd.oneIn(2) && { name: "s1" } },
         { group: "", kind: "Secret", ...rnd.oneIn(2) && { name: "c1" } },
+        { group: "", kind: "ConfigMap" },
       ],
     },
   };
@@ -321,9 +342,52 @@ function secret(rnd: Random): Raw {
   };
 }
 
+function configMap(rnd: Random): Raw {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: meta(rnd, "ConfigMap", rnd.pick(namespaces), rnd.pick(["m1", "m2"])),
+    data: { "ca.crt": rnd.oneIn(3) ? "rubbish" : rnd.pick([authority, ...pairs]).certificate },
+  };
+}
+
+function policy(rnd: Random): Raw {
+  return {
+    apiVersion: gatewayGroup,
+    kind: "BackendTLSPolicy",
+    metadata: meta(rnd, "BackendTLSPolicy", rnd.pick(namespaces), rnd.pick(["p1", "p2", "p3"])),
+    spec: {
+      targetRefs: [{
+        group: "",
+        kind: "Service",
+        name: rnd.pick(["s1", "s2"]),
+        ...rnd.oneIn(2) && { sectionName: rnd.pick(["http", "other"]) },
+      }],
+      validation: {
+        hostname: "inner.example.com",
+        ...rnd.oneIn(4) ? { wellKnownCACertificates: rnd.pick(["System", "example.com/x"]) } : {
+          caCertificateRefs: [{ group: "", kind: "ConfigMap", name: rnd.pick(["m1", "m2", "missing"]) }],
+        },
+      },
+    },
+    ...rnd.oneIn(2) && {
+      status: {
+        ancestors: rnd.list(3, () => ({
+          ancestorRef: { name: rnd.pick(["g1", "g2"]), namespace: rnd.pick(namespaces) },
+          controllerName: rnd.oneIn(2) ? controllerName : "example.com/other",
+          conditions: conditions(rnd),
+        })),
+      },
+    },
+  };
+}
+
 /** Any object; routes and Gateways most often. */
 export function object(rnd: Random): ApiObject {
   return rnd.pick([
+    route,
+    route,
+    route,
     route,
     route,
     route,
@@ -338,6 +402,9 @@ export function object(rnd: Random): ApiObject {
     grant,
     secret,
     secret,
+    configMap,
+    policy,
+    policy,
   ])(rnd);
 }
 
@@ -350,7 +417,7 @@ export function beginning(rnd: Random): readonly ApiObject[] {
       metadata: meta(rnd, "GatewayClass", undefined, "ours"),
       spec: { controllerName },
     } as ApiObject,
-    ...[service, slice, secret, gateway].flatMap((make) =>
+    ...[service, slice, secret, gateway, configMap, policy].flatMap((make) =>
       Array.from({ length: 10 }, () => make(rnd) as ApiObject)
     ),
     ...Array.from({ length: 30 }, () => object(rnd)),
