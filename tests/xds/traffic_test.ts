@@ -278,6 +278,9 @@ Deno.test("redirects: scheme, host, port without what goes without saying, path 
     // The name is not known before the request: the port is right, be it that it could be left out.
     ["/scheme", 301, "https://a.example.net:443/scheme", "a.example.net:8080"],
     ["/port", 302, "http://a.example.net:8083/port", "a.example.net:8080"],
+    ["/scheme", 301, "https://a.example.net/scheme", "a.example.net"],
+    ["/80", 302, "http://a.example.net/80", "a.example.net"],
+    ["/port", 302, "http://a.example.net:8083/port", "a.example.net"],
   ];
   for (const [path, status, location, asked = host] of cases) {
     const answer = await served.ask(path, { host: asked });

@@ -27,6 +27,8 @@ export interface Place {
   readonly scheme: "http" | "https";
   /** The port that they come in at; looked up only if it matters. */
   readonly port: () => number | undefined;
+  /** Whether it is known that the Host of requests has no port. */
+  readonly bareHost?: boolean;
 }
 
 /**
@@ -34,8 +36,8 @@ export interface Place {
  * of the new scheme, or else that of the request.
  *
  * Envoy keeps the port of the request's Host unless it is given a host or a port. To leave the port out, it is given
- * the name of the virtual host; where that is a wildcard and the Host is likely to have a port, a port that is spelt out
- * beats the wrong one.
+ * the name of the virtual host; where that is a wildcard and the Host may have a port, a port that is spelt out beats the
+ * wrong one.
  */
 export function buildRedirect(redirect: Redirect, place: Place): RedirectAction {
   const scheme = redirect.scheme ?? place.scheme;
@@ -44,7 +46,7 @@ export function buildRedirect(redirect: Redirect, place: Place): RedirectAction 
   const name = place.hostname.startsWith("*") ? undefined : place.hostname;
   const host = redirect.hostname ?? (leaveOut ? name : undefined);
   const spellOut = port !== undefined &&
-    (!leaveOut || host === undefined && place.port() !== defaultPorts[place.scheme]);
+    (!leaveOut || host === undefined && !place.bareHost && place.port() !== defaultPorts[place.scheme]);
   return {
     ...(redirect.scheme ? { scheme_redirect: redirect.scheme } : {}),
     ...(host ? { host_redirect: host } : {}),

@@ -25,11 +25,15 @@ export const reservedClusters = { 500: "gatehouse/500", 503: "gatehouse/503" } a
 /** Builds a route; more than one where Envoy needs to be told of cases. */
 export function buildRoutes(route: Route, place: Place): readonly envoy.Route[] {
   const { action } = route, built = buildRoute(route, place);
-  const cors = action.kind === "forward" ? action.cors : undefined;
-  if (action.kind !== "forward" || !cors) return [built];
   const { match } = built, routes = [built];
   const only = (route: envoy.Route, headers: readonly HeaderMatcher[]) =>
     routes.unshift({ ...route, match: { ...match, headers: [...match?.headers ?? [], ...headers] } });
+  if (action.kind === "redirect") {
+    const redirect = buildRedirect(action, { ...place, bareHost: true });
+    if (redirect.port_redirect !== built.redirect?.port_redirect) only({ ...built, redirect }, [hasBareHost]);
+  }
+  if (action.kind !== "forward" || !action.cors) return routes;
+  const { cors } = action;
   // Envoy answers the asterisk with the headers that a browser asks for. If it asks for none there must be no header, but
   // Envoy would send an empty one.
   if (cors.headers === "*") {
@@ -40,6 +44,11 @@ export function buildRoutes(route: Route, place: Place): readonly envoy.Route[] 
   if (denied.length > 0) only({ name: route.name, direct_response: { status: 403 } }, denied);
   return routes;
 }
+
+const hasBareHost = {
+  name: ":authority",
+  string_match: { safe_regex: { regex: String.raw`[^:]+|\[.+\]` } },
+} as const;
 
 const asksForNoHeaders = {
   name: "access-control-request-headers",
