@@ -89,7 +89,12 @@ async function run(
       stdin: "null",
       signal: limit,
     });
-    return (await command.spawn().status).success;
+    const { success, code, signal } = await command.spawn().status;
+    // Then no test says what was wrong, and none was counted.
+    if (signal || code > 128) {
+      console.log(`Deno was ended by ${signal ?? `signal ${code - 128}`}; a crash of the runtime?`);
+    }
+    return success;
   };
   const test = ["test", "--no-prompt", "--allow-all", `--junit-path=${report}`, ...stage.args];
   const success = (!stage.before || await deno(stage.before)) && await deno(test);
