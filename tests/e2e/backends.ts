@@ -5,7 +5,7 @@
  */
 import type { Draft } from "../../kube/types.ts";
 
-/** A server that says who it is in the header `x-backend`. */
+/** A server that says who it is in the header `x-backend`. Paths that end in `slow` take a while, so that changes meet them. */
 export interface Backend extends AsyncDisposable {
   readonly address: string;
   readonly port: number;
@@ -18,6 +18,9 @@ export interface Backend extends AsyncDisposable {
 /** Every backend listens on the same port, as Pods of one Service do. */
 export const backendPort = 18080;
 
+/** In milliseconds. */
+const slowness = 30;
+
 export function serveBackend(name: string, address: string): Backend {
   let served = 0, stopped: Promise<void> | undefined;
   const stopping = new AbortController();
@@ -26,8 +29,9 @@ export function serveBackend(name: string, address: string): Backend {
     port: backendPort,
     onListen: () => {},
     signal: stopping.signal,
-  }, () => {
+  }, async ({ url }) => {
     served++;
+    if (url.endsWith("slow")) await new Promise((resolve) => setTimeout(resolve, slowness));
     return new Response(`${name}\n`, { headers: { "x-backend": name } });
   });
   return {
