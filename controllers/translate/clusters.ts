@@ -9,6 +9,7 @@ import type { ClusterSpec } from "./backends.ts";
 import { endpointsOf, serviceOf } from "./endpoints.ts";
 import { split, within } from "./keys.ts";
 import type { Served } from "./placements.ts";
+import type { Place } from "./topology.ts";
 import type { World } from "./world.ts";
 
 /** A cluster that the proxies of a Gateway need. Row key: `GATEWAY|CLUSTER`. */
@@ -44,6 +45,7 @@ export function deriveClusters(
   { objects }: World,
   served: Table<Served>,
   clientCertificateOf: (gateway: GatewayKey, read: Read) => string | undefined,
+  place?: Place,
 ): Pick<Ir, "clusters" | "clusterUses" | "endpoints"> & { readonly used: Table<GatewayCluster> } {
   const needs = graph.derive("used clusters", served, ({ gateway, clusters }) => ({ gateway, clusters }));
   const used = clustersByGateway(graph, "used", needs);
@@ -71,7 +73,7 @@ export function deriveClusters(
     (cluster, read) =>
       cluster.cut
         ? { cluster: cluster.name, localities: [] }
-        : endpointsOf(cluster, read(objects.Service, cluster.service), read(slices, cluster.service)),
+        : endpointsOf(cluster, read(objects.Service, cluster.service), read(slices, cluster.service), place),
   );
   return { clusters, clusterUses, endpoints, used };
 }

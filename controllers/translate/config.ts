@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Place } from "./topology.ts";
 
 export interface Config {
   /** The controller name of the GatewayClasses that are ours. */
@@ -14,6 +15,11 @@ export interface Config {
    * do refuse something.
    */
   readonly validate: boolean;
+  /**
+   * Where the proxies run, if all of them run in one place: endpoints that are hinted for others are then left out. Without
+   * it hints are not followed.
+   */
+  readonly place?: Place;
 }
 
 export const defaultConfig: Config = {

@@ -197,6 +197,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     world,
     served,
     (gateway, read) => read(listening, gateway)?.clientCertificate,
+    config.place,
   );
   const ir: Ir = {
     listeners,

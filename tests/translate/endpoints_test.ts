@@ -5,10 +5,13 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { translate } from "../../controllers/translate/batch.ts";
+import { type Config, defaultConfig } from "../../controllers/translate/mod.ts";
 import { endpointsOf } from "../../controllers/translate/endpoints.ts";
 import { nearest, type Place } from "../../controllers/translate/topology.ts";
 import { random } from "../support/random.ts";
-import { type Raw, stored } from "./cluster.ts";
+import { type Raw, route, small, stored, to } from "./cluster.ts";
+import type { ApiObject } from "../../crds/kind.ts";
 
 const cluster = { name: "default/app/80", protocol: "http1", service: "default/app", port: 80 } as const;
 
@@ -282,6 +285,23 @@ Deno.test("topology: hints count if they are complete and something is hinted fo
       assertEquals(digits.toSorted(), expected.match(/~?\d/g)!.toSorted(), `${what}, ${trafficDistribution}`);
     }
   }
+});
+
+Deno.test("topology: proxies are where the configuration says, and nowhere by default", () => {
+  const spread = slice([{ addresses: ["10.0.0.1"], ...zones("a") }, {
+    addresses: ["10.0.0.2"],
+    ...zones("b"),
+  }]);
+  const objects = small(route("app", { rules: [to("app")] })).filter(({ kind }) => kind !== "EndpointSlice");
+  const addresses = (config: Partial<Config>) => {
+    const { ir, graph } = translate([...objects, spread] as ApiObject[], { ...defaultConfig, ...config });
+    assertEquals(graph.stats.failing, 0);
+    return ir.endpoints.get("default/app/80")!.localities.flatMap(({ endpoints }) =>
+      endpoints.map((e) => e.address)
+    );
+  };
+  assertEquals(addresses({}), ["10.0.0.1", "10.0.0.2"]);
+  assertEquals(addresses({ place: { zone: "b" } }), ["10.0.0.2"]);
 });
 
 Deno.test("topology: nobody is left without endpoints", () => {
