@@ -2,7 +2,7 @@
  * What a benchmark is: it reports figures, and asserts nothing. Work is asserted elsewhere, as counts.
  *
  * Every `*_bench.ts` in this folder exports one as its default; `deno task bench [WORD…]` runs those whose name has a
- * word in it.
+ * word in it. A word may have sizes, as in `new-route=10000`.
  *
  * @module
  */
@@ -17,18 +17,28 @@ export interface Figure {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  /** What it should be at most. */
+  readonly target?: number;
+}
+
+export interface Target {
+  /** In the unit of the figure. */
+  readonly most: number;
 }
 
 export interface Report {
-  /** Adds a line for many measurements of the same thing. */
-  samples(name: string, unit: string, values: readonly number[]): void;
+  /** Adds a line for many measurements of the same thing. A target is one for their median. */
+  samples(name: string, unit: string, values: readonly number[], target?: Target): void;
   /** Adds a line for one number. */
-  value(name: string, unit: string, value: number): void;
+  value(name: string, unit: string, value: number, target?: Target): void;
+  /** Adds a line that says which share of its target something is. */
+  ratio(name: string, value: number, target: Target): void;
 }
 
 export interface Bench {
   readonly name: string;
-  run(report: Report): Promise<void> | void;
+  /** `sizes` are other ones than usual, which it is up to the benchmark to understand. */
+  run(report: Report, sizes: readonly number[]): Promise<void> | void;
 }
 
 /** Runs something and returns how many milliseconds it took. */

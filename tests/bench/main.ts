@@ -4,7 +4,7 @@
  * @module
  */
 // deno-lint-ignore-file no-console -- a script that talks to people
-import { type Bench, type Figure, quantile, type Report } from "./bench.ts";
+import { type Bench, type Figure, quantile, type Report, type Target } from "./bench.ts";
 
 const folder = new URL("./", import.meta.url);
 
@@ -23,14 +23,14 @@ function number(value: number): string {
 }
 
 function print(figures: readonly Figure[]): void {
-  const header = ["bench", "figure", "n", "p50", "p99", "max", "unit"];
+  const header = ["bench", "figure", "n", "p50", "p99", "max", "unit", "at most"];
   const rows = [
     header,
-    ...figures.map(({ bench, name, count, unit, p50, p99, max }) =>
-      count === 1
-        ? [bench, name, "1", number(p50), "", "", unit]
-        : [bench, name, `${count}`, number(p50), number(p99), number(max), unit]
-    ),
+    ...figures.map(({ bench, name, count, unit, p50, p99, max, target }) => [
+      ...[bench, name, `${count}`, number(p50)],
+      ...count === 1 ? ["", ""] : [number(p99), number(max)],
+      ...[unit, target === undefined ? "" : `${number(target)}${p50 <= target ? "" : "  missed"}`],
+    ]),
   ];
   const widths = header.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
   for (const row of rows) {
@@ -40,18 +40,25 @@ function print(figures: readonly Figure[]): void {
   }
 }
 
+const wanted = Deno.args.map((argument) => {
+  const [word = "", sizes = ""] = argument.split("=");
+  return { word, sizes: sizes.split(",").filter((size) => size !== "").map(Number) };
+});
 const figures: Figure[] = [];
-for (const bench of await benches(Deno.args)) {
+for (const bench of await benches(wanted.map(({ word }) => word))) {
   console.error(`running ${bench.name}`);
+  const add = (figure: Omit<Figure, "bench" | "target">, target?: Target) =>
+    void figures.push({ bench: bench.name, ...figure, ...target && { target: target.most } });
   const report: Report = {
-    samples(name, unit, values) {
+    samples(name, unit, values, target) {
       const [p50, p99, max] = [quantile(values, 0.5), quantile(values, 0.99), Math.max(...values)];
-      figures.push({ bench: bench.name, name, count: values.length, unit, p50, p99, max });
+      add({ name, count: values.length, unit, p50, p99, max }, target);
     },
-    value: (name, unit, value) =>
-      void figures.push({ bench: bench.name, name, count: 1, unit, p50: value, p99: value, max: value }),
+    value: (name, unit, value, target) =>
+      add({ name, count: 1, unit, p50: value, p99: value, max: value }, target),
+    ratio: (name, value, { most }) => report.value(name, "×", value / most, { most: 1 }),
   };
-  await bench.run(report);
+  await bench.run(report, wanted.find(({ word }) => bench.name.includes(word))?.sizes ?? []);
 }
 print(figures);
 const { os, arch } = Deno.build;
