@@ -164,7 +164,10 @@ const unservable: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRACK"]);
 
 async function send(response: Response, outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-  if (!response.body) return await ended(outgoing);
+  if (!response.body) {
+    outgoing.end();
+    return;
+  }
   outgoing.flushHeaders();
   const reader = response.body.getReader();
   const stop = () => void reader.cancel().catch(() => {}); // an errored stream has nothing left to cancel
@@ -175,18 +178,10 @@ async function send(response: Response, outgoing: ServerResponse, signal: AbortS
       if (done || signal.aborted) break;
       if (!outgoing.write(value)) await drained(outgoing, signal);
     }
-    await ended(outgoing);
+    outgoing.end();
   } finally {
     signal.removeEventListener("abort", stop);
   }
-}
-
-/** Ends an answer. Resolves once all of it is with the system, or the client is gone. */
-function ended(outgoing: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    outgoing.once("close", resolve);
-    outgoing.end(resolve);
-  });
 }
 
 function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
