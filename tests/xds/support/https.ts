@@ -16,7 +16,7 @@ export interface Secure {
   readonly http2?: boolean;
   readonly headers?: { readonly [name: string]: string };
   readonly certificate?: { readonly certificate: string; readonly key: string };
-  readonly maxVersion?: "TLSv1.1" | "TLSv1.2" | "TLSv1.3";
+  readonly maxVersion?: "TLSv1.2" | "TLSv1.3";
 }
 
 export interface SecureAnswer {
