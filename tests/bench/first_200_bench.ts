@@ -9,10 +9,9 @@
 import { Agent, request } from "node:http";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { httpRoute } from "../../crds/mod.ts";
-import { createKube } from "../../kube/client.ts";
-import { openKubeconfig } from "../../kube/kubeconfig.ts";
 import type { Kube } from "../../kube/types.ts";
 import { gatehouse, Running } from "../support/command.ts";
+import { kubeOf } from "../support/kube.ts";
 import type { Bench, Report } from "./bench.ts";
 
 const present = 100, measured = 200;
@@ -26,7 +25,7 @@ const bench: Bench = {
       const flags = ["--data", data, "--api-port", "0", "--addresses", address];
       await using running = new Running(gatehouse("standalone", ...flags));
       await running.line(/^ready/);
-      const kube = await open(`${data}/kubeconfig`);
+      const kube = await kubeOf(`${data}/kubeconfig`, "bench");
       await measure(kube, report);
       await rest(running.pid, report);
     } finally {
@@ -35,19 +34,6 @@ const bench: Bench = {
   },
 };
 export default bench;
-
-async function open(kubeconfig: string): Promise<Kube> {
-  const cluster = await openKubeconfig({
-    files: [kubeconfig],
-    clock: systemClock,
-    surroundings: {
-      env: {},
-      readFile: (path) => Deno.readTextFile(path),
-      run: () => Promise.reject(new Error("There are no plugins here")),
-    },
-  });
-  return createKube(cluster, { clock: systemClock, version: "0", component: "bench" });
-}
 
 async function measure(kube: Kube, report: Report): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });

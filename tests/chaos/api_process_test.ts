@@ -7,9 +7,7 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { ApiProcess } from "../../cli/api_process.ts";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { configMap } from "../../crds/mod.ts";
-import { createKube } from "../../kube/client.ts";
-import { openKubeconfig } from "../../kube/kubeconfig.ts";
-import type { Kube } from "../../kube/types.ts";
+import { kubeOf } from "../support/kube.ts";
 import { gatehouse } from "../support/command.ts";
 
 async function inDirectory(test: (data: string) => Promise<void>): Promise<void> {
@@ -33,19 +31,6 @@ function start(data: string, err: (line: string) => void): Promise<ApiProcess> {
   });
 }
 
-async function clientOf(kubeconfig: string): Promise<Kube> {
-  const cluster = await openKubeconfig({
-    files: [kubeconfig],
-    clock: systemClock,
-    surroundings: {
-      env: {},
-      readFile: (path) => Deno.readTextFile(path),
-      run: () => Promise.reject(new Error("There are no plugins here")),
-    },
-  });
-  return createKube(cluster, { clock: systemClock, version: "0.0.0", component: "test" });
-}
-
 const draft = (name: string) => ({
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -60,7 +45,7 @@ Deno.test("an API server that is killed comes back with its port, its certificat
       lines.push(line);
       again.resolve();
     });
-    const kube = await clientOf(api.kubeconfig);
+    const kube = await kubeOf(api.kubeconfig);
     try {
       await kube.create(configMap, draft("kept"));
       const { pid } = api;

@@ -11,8 +11,6 @@ import { createLog } from "../../controllers/runtime/log.ts";
 import type { Config } from "../../controllers/translate/mod.ts";
 import type { ApiObject, Condition, Kind } from "../../crds/mod.ts";
 import * as kinds from "../../crds/mod.ts";
-import { createKube } from "../../kube/client.ts";
-import { openKubeconfig } from "../../kube/kubeconfig.ts";
 import type { Draft, Kube } from "../../kube/types.ts";
 import { parsePool } from "../../standalone/addresses/pool.ts";
 import { typedModel } from "../../standalone/apiserver/model.ts";
@@ -20,6 +18,7 @@ import { type ApiServer, serveApi } from "../../standalone/apiserver/serve.ts";
 import { serveEcho } from "../../standalone/echo.ts";
 import { findEnvoy } from "../../standalone/envoy/find.ts";
 import { exposeManifests } from "../../standalone/expose.ts";
+import { kubeOf } from "../support/kube.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 
 export interface GatewayOptions {
@@ -62,17 +61,7 @@ export async function startGateway(
   const clock = systemClock;
   const log = createLog({ write: () => {}, clock, format: "json" });
   const api = stack.use(await serveApi({ dataDir: `${data}/api`, model: typedModel(), clock, log }));
-  const cluster = await openKubeconfig({
-    files: [api.kubeconfig],
-    clock,
-    surroundings: {
-      env: {},
-      readFile: (path) => Deno.readTextFile(path),
-      run: () => Promise.reject(new Error("There are no plugins here")),
-    },
-  });
-  const kube = createKube(cluster, { clock, version: "0.0.0", component: "test" });
-  stack.defer(() => kube[Symbol.dispose]?.());
+  const kube = stack.use(await kubeOf(api.kubeconfig));
   const found = await findEnvoy({
     flag: await envoyForTests(),
     cache: data,

@@ -4,17 +4,15 @@ import type { ApiObject } from "../../crds/kind.ts";
 import { eventsEvent, gateway, gatewayClass, lease, listenerSet, service } from "../../crds/mod.ts";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
-import { createKube } from "../../kube/client.ts";
 import { Discovery } from "../../kube/discovery.ts";
 import { isStatus, KubeError } from "../../kube/errors.ts";
 import { EventRecorder } from "../../kube/events.ts";
-import { openKubeconfig } from "../../kube/kubeconfig.ts";
 import { elect } from "../../kube/lease.ts";
 import { list } from "../../kube/list.ts";
 import { guarded, isConflict } from "../../kube/patch.ts";
-import { systemSurroundings } from "../../kube/surroundings.ts";
 import type { Kube } from "../../kube/types.ts";
 import { watch } from "../../kube/watch.ts";
+import { kubeOf } from "../support/kube.ts";
 import { type ApiServer, serveApi } from "../../standalone/apiserver/serve.ts";
 
 const clock = systemClock;
@@ -29,12 +27,7 @@ interface Api extends AsyncDisposable {
 async function start(): Promise<Api> {
   const dataDir = await Deno.makeTempDir();
   let server = await serveApi({ dataDir, clock, log: silentLog });
-  const cluster = await openKubeconfig({
-    files: [server.kubeconfig],
-    surroundings: systemSurroundings({}),
-    clock,
-  });
-  const kube = createKube(cluster, { clock, version: "0", component: "test" });
+  const kube = await kubeOf(server.kubeconfig);
   return {
     get server() {
       return server;

@@ -1,8 +1,5 @@
 /** Against a real HTTP/2 server that allows 100 streams on a connection and asks for certificates. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import http2 from "node:http2";
-import type { AddressInfo } from "node:net";
-import type { TLSSocket } from "node:tls";
 import { systemClock as clock } from "../../controllers/runtime/clock.ts";
 import { createAuthority, issue, type KeyPair } from "../../controllers/runtime/pki.ts";
 import { createKube } from "../../kube/client.ts";
@@ -10,63 +7,42 @@ import { type Cluster, openCluster } from "../../kube/cluster.ts";
 import { ConnectionError } from "../../kube/errors.ts";
 import type { Tls } from "../../kube/http_clients.ts";
 import { watch } from "../../kube/watch.ts";
+import { TextLineStream } from "../support/lines.ts";
 import { page, widget, widgets } from "./scripted_client.ts";
 
 const validity = { notBefore: new Date(Date.now() - 3600_000), notAfter: new Date(Date.now() + 3600_000) };
 
 interface Http2Server extends AsyncDisposable {
   readonly url: string;
-  /** Open connections, each with its open watches. */
-  readonly sessions: ReadonlyMap<http2.Http2Session, Set<http2.ServerHttp2Stream>>;
-  /** Who the clients say they are. */
-  readonly subjects: Set<string>;
+  /** How many watches each open connection has, in order, and who the clients say they are. */
+  connections(): Promise<{ readonly watches: readonly number[]; readonly subjects: readonly string[] }>;
 }
 
 async function serve(authority: KeyPair, leaf: KeyPair): Promise<Http2Server> {
-  const sessions = new Map<http2.Http2Session, Set<http2.ServerHttp2Stream>>();
-  const subjects = new Set<string>();
-  const server = http2.createSecureServer({
-    cert: leaf.certificate,
-    key: leaf.key,
-    ca: authority.certificate,
-    requestCert: true,
-    rejectUnauthorized: true,
-    settings: { maxConcurrentStreams: 100 },
-  });
-  server.on("session", (session) => {
-    sessions.set(session, new Set());
-    session.on("close", () => sessions.delete(session));
-    session.on("error", () => {});
-  });
-  server.on("stream", (stream, headers) => {
-    const { session } = stream;
-    const path = String(headers[":path"]);
-    stream.on("error", () => {});
-    subjects.add(String((session?.socket as TLSSocket).getPeerCertificate().subject?.CN));
-    // Later, not from within the event: answers in the middle of a burst of new streams have made Deno's HTTP/2 server read
-    // freed memory and the runtime crash, every few runs.
-    setTimeout(() => {
-      if (stream.destroyed) return;
-      stream.respond({ ":status": 200, "content-type": "application/json" });
-      if (path.includes("watch=true")) {
-        sessions.get(session!)?.add(stream);
-        stream.on("close", () => sessions.get(session!)?.delete(stream));
-        stream.write(JSON.stringify({ type: "ADDED", object: widget("live", 2) }) + "\n");
-      } else {
-        stream.end(JSON.stringify(path.includes("/widgets/") ? widget("a", 1) : page(1, [])));
-      }
-    }, 0);
-  });
-  server.on("sessionError", () => {});
-  server.on("tlsClientError", () => {});
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const program = new URL("http2_server.mjs", import.meta.url).pathname;
+  const child = new Deno.Command("node", { args: [program], stdin: "piped", stdout: "piped" }).spawn();
+  const writer = child.stdin.getWriter();
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
+    .getReader();
+  const tell = (line: string) => writer.write(new TextEncoder().encode(line + "\n"));
+  const heard = async () => (await lines.read()).value ?? "";
+  const answers = {
+    watch: JSON.stringify({ type: "ADDED", object: widget("live", 2) }),
+    object: JSON.stringify(widget("a", 1)),
+    list: JSON.stringify(page(1, [])),
+  };
+  await tell(JSON.stringify({ cert: leaf.certificate, key: leaf.key, ca: authority.certificate, answers }));
+  const port = await heard();
   return {
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    sessions,
-    subjects,
+    url: `https://127.0.0.1:${port}`,
+    async connections() {
+      await tell("");
+      return JSON.parse(await heard());
+    },
     async [Symbol.asyncDispose]() {
-      // Waits for the clients to go; a session destroyed under load has made the runtime abort.
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await writer.close();
+      await lines.cancel();
+      await child.status;
     },
   };
 }
@@ -111,10 +87,11 @@ Deno.test("150 watches leave every other request its way, and share few connecti
 
   const reads = Array.from({ length: 100 }, () => kube.get(widgets, { namespace: "default", name: "a" }));
   for (const object of await Promise.all(reads)) assertEquals(object, widget("a", 1));
-  const loads = [...server.sessions.values()].map((streams) => streams.size).sort((a, b) => a - b);
-  assertEquals(loads.reduce((sum, load) => sum + load), 150);
-  assertEquals(loads, [0, 22, 32, 32, 32, 32], "one connection for requests, five for watches");
-  assertEquals([...server.subjects], ["operator"]);
+  const { watches: loads, subjects } = await server.connections();
+  assertEquals(loads.filter((load) => load > 0), [22, 32, 32, 32, 32], "five connections for watches");
+  // Requests that come while the first connection is being made may open more of them, which then stay unused.
+  assert(loads.includes(0), "watches and requests share no connection");
+  assertEquals(subjects, ["operator"]);
 
   stop.abort();
   await Promise.all(watches);
