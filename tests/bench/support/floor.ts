@@ -10,7 +10,7 @@ import { Buffer } from "node:buffer";
 import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { bootstrap } from "../../../xds/bootstrap.ts";
-import { frameResponse, readMessages } from "../../../xds/grpc/frames.ts";
+import { frameResponse, gather, readMessages } from "../../../xds/grpc/frames.ts";
 import { type ResourceType, typeUrls, type XdsResource } from "../../../xds/types.ts";
 import { DeltaDiscoveryRequest } from "../../../xds/wire/envoy/discovery.ts";
 import { decode } from "../../../xds/wire/mod.ts";
@@ -18,11 +18,15 @@ import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
 import { Envoy } from "../../xds/support/rig.ts";
 import type { Tables } from "./tables.ts";
 
+/** How much is given to HTTP/2 at once. */
+const writeSize = 32 * 1024;
+
 export class Floor implements AsyncDisposable {
   readonly tables: Tables;
   readonly #stack = new AsyncDisposableStack();
   #stream: http2.ServerHttp2Stream | undefined;
   #nonce = 0;
+  #sent = Promise.resolve();
 
   private constructor(tables: Tables) {
     this.tables = tables;
@@ -79,7 +83,12 @@ export class Floor implements AsyncDisposable {
 
   #send(type: ResourceType, resources: readonly XdsResource[]): void {
     const response = { type, nonce: `${++this.#nonce}`, resources, removed: [] };
-    for (const piece of frameResponse(response)) this.#stream?.write(Buffer.from(piece));
+    this.#sent = this.#sent.then(async () => {
+      for (const piece of gather(frameResponse(response), writeSize)) {
+        const free = this.#stream?.write(Buffer.from(piece));
+        if (!free) await new Promise((resolve) => this.#stream?.once("drain", resolve) ?? resolve(undefined));
+      }
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
