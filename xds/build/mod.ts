@@ -105,6 +105,16 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
     return { gateway: listener.gateway, ...shared, needs: [needs] };
   }, { same });
 
+  // By its name, so that other changes of a listener do not touch its virtual hosts.
+  const chains = graph.derive(
+    "xds/chain",
+    graph.index(
+      "xds/chains by name",
+      ir.listeners,
+      ({ routes, chains = [] }) => chains.map(({ hostname }) => `${routes}/${hostname}`),
+    ),
+    () => true,
+  );
   const virtualHosts = graph.derive(
     "xds/virtual host",
     ir.virtualHosts,
@@ -112,6 +122,7 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
       encodeVirtualHost(virtualHost, {
         scheme: virtualHost.chain === undefined ? "http" : "https",
         port: () => read(ir.listeners, virtualHost.routes)?.port,
+        reached: read(chains, `${virtualHost.routes}/${virtualHost.chain}`) ?? false,
       }),
     { same: (before, after) => before.hash === after.hash },
   );

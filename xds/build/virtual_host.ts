@@ -24,17 +24,20 @@ export interface EncodedVirtualHost {
   readonly needs: readonly ResourceId[];
 }
 
-/** Encodes a virtual host of the listener that `on` tells about. */
+/**
+ * Encodes a virtual host of the listener that `on` tells about. If there is a chain by which it is to be reached, `reached`
+ * is true.
+ */
 export function encodeVirtualHost(
   { hostname, chain, entries }: VirtualHost,
-  on: Omit<Place, "hostname">,
+  { reached, ...on }: Omit<Place, "hostname"> & { readonly reached: boolean },
 ): EncodedVirtualHost {
   const bytes = encode(RouteConfiguration, {
     virtual_hosts: [{
       name: hostname,
       domains: [hostname],
       routes: [
-        ...(chain === undefined ? [] : [misdirected(chain)]),
+        ...(chain === undefined ? [] : [misdirected(chain, reached ? hostname : undefined)]),
         ...entries.flatMap((route) => buildRoutes(route, { hostname, ...on })),
       ],
       ...(chain === undefined ? {} : { request_headers_to_remove: [chainHeaderName] }),
