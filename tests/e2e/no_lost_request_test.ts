@@ -5,7 +5,16 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { type ApiObject, endpointSlice, gateway, httpRoute, type Kind, service } from "../../crds/mod.ts";
+import { createAuthority, issue } from "../../controllers/runtime/pki.ts";
+import {
+  type ApiObject,
+  endpointSlice,
+  gateway,
+  httpRoute,
+  type Kind,
+  secret,
+  service,
+} from "../../crds/mod.ts";
 import {
   type Backend,
   leaving,
@@ -92,6 +101,7 @@ function finish(traffic: Traffic, least: number): Promise<void> {
 }
 
 const www: Target = { host: "www.example.com", path: "/" };
+const http = { name: "http", port: 80, protocol: "HTTP" };
 const targets: readonly Target[] = [www, { ...www, path: "/slow" }];
 const backendRefs = (...names: string[]) => names.map((name) => ({ name, port: 80 }));
 
@@ -241,6 +251,72 @@ Deno.test("no lost request: hostnames of listeners and listeners come and go", a
     }
   }
   await finish(traffic, 26 * between);
+});
+
+Deno.test("no lost request: hostnames, listeners and certificates of HTTPS come and go", async () => {
+  await using stack = new AsyncDisposableStack();
+  const web = stack.use(await start("127.0.58.8"));
+  stack.use(serveBackend("app", "127.68.0.1"));
+  await create(web, "app", ["127.68.0.1"]);
+  const day = 24 * 3_600_000, now = Date.now();
+  const validity = { notBefore: new Date(now - day), notAfter: new Date(now + day) };
+  const authority = await createAuthority({ commonName: "authority", ...validity });
+  const certificate = async () => {
+    const dnsNames = ["www.example.com", "api.example.com", "www.example.org"];
+    const pair = await issue(authority, { commonName: "www", dnsNames, usages: ["server"], ...validity });
+    return { "tls.crt": btoa(pair.certificate), "tls.key": btoa(pair.key) };
+  };
+  for (const name of ["one", "two"]) {
+    await web.kube.create(secret, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name, namespace: "default" },
+      type: "kubernetes.io/tls",
+      data: await certificate(),
+    });
+  }
+  const listener = (name: string, hostname?: string, secret = "one") => ({
+    name,
+    port: 443,
+    protocol: "HTTPS",
+    ...hostname !== undefined && { hostname },
+    tls: { certificateRefs: [{ name: secret }] },
+  });
+  const any = listener("any"), wide = listener("wide", "*.example.com");
+  const exact = listener("exact", "www.example.com", "two"), other = listener("other", "*.example.org");
+  await web.kube.create(gateway, gatewayNamed("web", [any]));
+  await web.kube.create(httpRoute, routeNamed("api", [{ backendRefs: backendRefs("app") }]));
+  await createRoute(web, "www", [{ backendRefs: backendRefs("app") }]);
+  await using traffic = startTraffic({
+    address: web.address,
+    authorities: authority.certificate,
+    targets: [...targets, { host: "api.example.com", path: "/" }],
+    judge: from("app"),
+  });
+  const edits: readonly (readonly object[])[] = [
+    [any, other],
+    [any, other, http],
+    [any],
+    [wide],
+    [any, wide],
+    [any, wide, exact],
+    [exact, any],
+    [wide, exact, other],
+    [wide],
+    [{ ...wide, tls: { certificateRefs: [{ name: "two" }] } }],
+    [wide],
+    [any],
+  ];
+  for (const listeners of edits) {
+    await traffic.more(between);
+    await arrived(web, traffic, await replace(web, gateway, "web", "/spec/listeners", listeners));
+    await traffic.more(between);
+    for (const name of ["one", "two"]) {
+      await arrived(web, traffic, await replace(web, secret, name, "/data", await certificate()));
+    }
+  }
+  await traffic.more(between);
+  await finish(traffic, 25 * between);
 });
 
 Deno.test("no lost request: what a backend speaks, its ports, and routes that take over from each other", async () => {

@@ -4,8 +4,10 @@
  *
  * @module
  */
-import { Agent, request } from "node:http";
+import * as http from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
+import * as https from "node:https";
+import * as tls from "node:tls";
 
 /** What is asked for. */
 export interface Target {
@@ -29,6 +31,8 @@ export interface TrafficOptions {
   readonly targets: readonly Target[];
   /** What is wrong with an answer, if anything is. Looked at as each comes in. */
   readonly judge: (answer: Answer) => string | undefined;
+  /** TLS is spoken, with whoever these authorities (PEM) vouch for; otherwise it is not. */
+  readonly authorities?: string;
   /** As long as nobody listens yet, nothing is lost by asking again. */
   readonly patientAtFirst?: true;
 }
@@ -58,14 +62,14 @@ const patience = 20_000;
 type Send = (target: Target) => Promise<{ readonly status: number; readonly backend: string }>;
 
 export function startTraffic(options: TrafficOptions): Traffic {
-  const { address, port = 80, targets, judge } = options;
+  const { port = options.authorities === undefined ? 80 : 443, targets, judge } = options;
   const answers = { http1: 0, http2: 0 }, connections = { http1: 0, http2: 0 };
   const failures: string[] = [];
   const looks = new Set<() => void>();
   let going = true;
   const senders = {
-    http1: overHttp1(address, port, () => connections.http1++),
-    http2: overHttp2(address, port, () => connections.http2++),
+    http1: overHttp1({ ...options, port }, () => connections.http1++),
+    http2: overHttp2({ ...options, port }, () => connections.http2++),
   };
   const run = async (protocol: Protocol, side: number) => {
     for (let turn = side; going; turn++) {
@@ -127,11 +131,22 @@ interface Sender {
   close(): Promise<void>;
 }
 
-function overHttp1(address: string, port: number, connected: () => void): Sender {
-  const agent = new Agent({ keepAlive: true, maxSockets: sides });
+interface Server {
+  readonly address: string;
+  readonly port: number;
+  readonly authorities?: string;
+}
+
+function overHttp1({ address, port, authorities }: Server, connected: () => void): Sender {
+  const pool = { keepAlive: true, maxSockets: sides };
+  const secure = authorities === undefined ? undefined : new https.Agent({ ...pool, ca: authorities });
+  const agent = secure ?? new http.Agent(pool);
   const send: Send = ({ host, path }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Send>>>();
-    const call = request({ host: address, port, path, headers: { host }, agent });
+    const what = { host: address, port, path, headers: { host } };
+    const call = secure
+      ? https.request({ ...what, agent: secure, servername: host })
+      : http.request({ ...what, agent });
     call.on("socket", (socket) => socket.connecting && connected());
     call.on("response", (response) => {
       response.on("error", reject);
@@ -149,18 +164,26 @@ function overHttp1(address: string, port: number, connected: () => void): Sender
   return { send, close: () => Promise.resolve(agent.destroy()) };
 }
 
-/** By prior knowledge (RFC 9113, section 3.3). */
-function overHttp2(address: string, port: number, connected: () => void): Sender {
+/** With TLS as agreed in the handshake, without it by prior knowledge (RFC 9113, section 3.3). */
+function overHttp2({ address, port, authorities }: Server, connected: () => void): Sender {
   const sessions = new Map<ClientHttp2Session, Promise<void>>();
-  let current: ClientHttp2Session | undefined;
-  const open = () => {
+  const current = new Map<string, ClientHttp2Session>();
+  const open = (host: string) => {
+    const servername = authorities === undefined ? "" : host;
+    const known = current.get(servername);
     // One that was told to go away finishes what it has, and takes nothing new.
-    if (current && !current.closed && !current.destroyed) return current;
+    if (known && !known.closed && !known.destroyed) return known;
     connected();
-    const session = current = connect(`http://${address}:${port}`);
+    const session = authorities === undefined
+      ? connect(`http://${address}:${port}`)
+      : connect(`https://${host}`, {
+        createConnection: () =>
+          tls.connect({ host: address, port, servername, ca: authorities, ALPNProtocols: ["h2"] }),
+      });
+    current.set(servername, session);
     const closed = Promise.withResolvers<void>();
     sessions.set(session, closed.promise);
-    session.on("goaway", () => current === session && (current = undefined));
+    session.on("goaway", () => current.get(servername) === session && current.delete(servername));
     session.on("error", () => {}); // Each of its streams tells.
     session.on("close", () => {
       sessions.delete(session);
@@ -170,7 +193,7 @@ function overHttp2(address: string, port: number, connected: () => void): Sender
   };
   const send: Send = ({ host, path }) => {
     const { promise, resolve, reject } = Promise.withResolvers<Awaited<ReturnType<Send>>>();
-    const stream = open().request({ ":authority": host, ":path": path });
+    const stream = open(host).request({ ":authority": host, ":path": path });
     let answer: Awaited<ReturnType<Send>> | undefined;
     stream.on("response", (headers) => {
       answer = { status: Number(headers[":status"]), backend: String(headers["x-backend"] ?? "") };
