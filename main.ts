@@ -38,13 +38,13 @@ function interruption(): Pick<Io, "signal" | "hurry"> {
   return { signal: stop.signal, hurry: hurry.signal };
 }
 
-/** Keeps V8 from growing the young generation to 48 MB for the sake of a throughput that nobody asks for. */
-const youngGeneration = "--v8-flags=--max-semi-space-size=4";
+/** Keeps V8 from growing the young generation to 48 MB, and the old one to twice what is in it, for a throughput that nobody asks for. */
+const memoryFlags = "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30";
 
 /** Runs this same program again, with just the permissions that are asked for. An executable's are fixed when it is compiled. */
 function self(permissions: readonly string[]): readonly [string, ...string[]] {
   if (Deno.build.standalone) return [Deno.execPath()];
-  return [Deno.execPath(), "run", "--quiet", "--no-prompt", youngGeneration, ...permissions, Deno.mainModule];
+  return [Deno.execPath(), "run", "--quiet", "--no-prompt", memoryFlags, ...permissions, Deno.mainModule];
 }
 
 /** As the README has it, where this is a clone; npx leaves a note in the environment. */
