@@ -118,9 +118,12 @@ export class Stand implements AsyncDisposable {
 /** As `deno task standalone` runs it. */
 function measured([program, ...args]: readonly [string, ...string[]]): readonly [string, ...string[]] {
   const at = args.indexOf("run");
-  return at < 0
-    ? [program, ...args]
-    : [program, ...args.slice(0, at + 1), "--v8-flags=--max-semi-space-size=4", ...args.slice(at + 1)];
+  return at < 0 ? [program, ...args] : [
+    program,
+    ...args.slice(0, at + 1),
+    "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30",
+    ...args.slice(at + 1),
+  ];
 }
 
 async function open(kubeconfig: string): Promise<Kube> {
