@@ -1,115 +1,28 @@
 /**
- * Changes under constant load, through the whole operator and a real Envoy: whatever changes, every request gets the answer
- * that is right before or after the change, and none is lost.
+ * Changes of routes and backends under constant load, through the whole operator and a real Envoy: every request gets the
+ * answer that is right before or after the change, and none is lost.
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
-import { createAuthority, issue } from "../../controllers/runtime/pki.ts";
+import { assertEquals } from "@std/assert";
+import { endpointSlice, gateway, httpRoute, service } from "../../crds/mod.ts";
+import { serveBackend } from "./backends.ts";
 import {
-  type ApiObject,
-  endpointSlice,
-  gateway,
-  httpRoute,
-  type Kind,
-  secret,
-  service,
-} from "../../crds/mod.ts";
-import {
-  type Backend,
-  leaving,
-  ready,
-  serveBackend,
-  serviceNamed,
-  type SliceEndpoint,
-  sliceOf,
-} from "./backends.ts";
-import { gatewayNamed, routeNamed, startGateway, type TestGateway } from "./gateway.ts";
-import { type Answer, startTraffic, type Target, type Traffic } from "./traffic.ts";
-
-/** How many requests over each protocol go by between one change and the next. */
-const between = 15;
-
-/** With two workers, which hear of changes one after the other. */
-function start(address: string): Promise<TestGateway> {
-  return startGateway({ address, concurrency: 2 });
-}
-
-/** Waits until the operator has seen this version of an object and every proxy has all that follows from it. */
-async function arrived<T extends ApiObject>(
-  { local: { operator } }: TestGateway,
-  traffic: Traffic,
-  { kind, metadata: { name, resourceVersion } }: T,
-): Promise<void> {
-  const source =
-    (operator.world.objects as unknown as Record<string, { get(key: string): ApiObject | undefined }>)[
-      kind
-    ]!;
-  const seen = () => source.get(`default/${name}`)?.metadata.resourceVersion;
-  await traffic.until(`the operator sees ${kind} ${name}`, () => Number(seen()) >= Number(resourceVersion));
-  await operator.loop.idle();
-  await traffic.until(
-    `the proxies have what follows from ${kind} ${name}`,
-    () => operator.ledger.report("default/web").every(({ connected, behind }) => connected && behind === 0),
-  );
-}
-
-/** Waits until every proxy has said that it has this version of a route. */
-async function programmed(
-  web: TestGateway,
-  { metadata: { name, uid, generation = 1 } }: ApiObject,
-): Promise<void> {
-  await web.untilStatus(
-    httpRoute,
-    name,
-    `route ${name} is programmed in generation ${generation}`,
-    (c, { metadata }) => {
-      const condition = c.get("Programmed");
-      return metadata.uid === uid && condition?.status === "True" &&
-        condition.observedGeneration! >= generation;
-    },
-  );
-}
-
-async function createRoute(web: TestGateway, name: string, rules: readonly object[]): Promise<void> {
-  await programmed(web, await web.kube.create(httpRoute, routeNamed(name, rules)));
-}
-
-/** Changes fields of an object; the result says which version that is. */
-function replace<T extends ApiObject>(
-  { kube }: TestGateway,
-  kind: Kind<T>,
-  name: string,
-  path: string,
-  value: unknown,
-): Promise<T> {
-  return kube.patch(kind, { namespace: "default", name }, [{ op: "replace", path, value }]);
-}
-
-async function create(web: TestGateway, name: string, addresses: readonly string[]): Promise<void> {
-  await web.kube.create(service, serviceNamed(name));
-  await web.kube.create(endpointSlice, sliceOf(name, addresses.map(ready)));
-}
-
-function finish(traffic: Traffic, least: number): Promise<void> {
-  return traffic.stop().then(() => {
-    assertEquals(traffic.failures, []);
-    for (const [protocol, count] of Object.entries(traffic.answers)) {
-      assert(count >= least, `${count} answers over ${protocol}, where there should be ${least}`);
-    }
-  });
-}
-
-const www: Target = { host: "www.example.com", path: "/" };
-const http = { name: "http", port: 80, protocol: "HTTP" };
-const targets: readonly Target[] = [www, { ...www, path: "/slow" }];
-const backendRefs = (...names: string[]) => names.map((name) => ({ name, port: 80 }));
-
-/** Complains of what is neither a success nor from one of those who may answer. */
-function from(...backends: readonly string[]) {
-  return ({ status, backend }: Answer) =>
-    status === 200 && backends.includes(backend) ? undefined : `${status} from "${backend}"`;
-}
+  arrived,
+  backendRefs,
+  between,
+  create,
+  createRoute,
+  finish,
+  from,
+  programmed,
+  replace,
+  start,
+  targets,
+  www,
+} from "./changes.ts";
+import { gatewayNamed, routeNamed } from "./gateway.ts";
+import { startTraffic } from "./traffic.ts";
 
 Deno.test("no lost request: twenty swaps of backends, each of which stops once nothing leads to it", async () => {
   await using stack = new AsyncDisposableStack();
@@ -203,123 +116,7 @@ Deno.test("no lost request: rules in every order, while what they say stays the 
   assertEquals([...seen].sort(), ["a", "b", "c", "d"], "the order took effect");
 });
 
-Deno.test("no lost request: hostnames of listeners and listeners come and go", async () => {
-  await using stack = new AsyncDisposableStack();
-  const web = stack.use(await start("127.0.58.3"));
-  stack.use(serveBackend("app", "127.63.0.1"));
-  await create(web, "app", ["127.63.0.1"]);
-  const http = { name: "http", port: 80, protocol: "HTTP", allowedRoutes: { namespaces: { from: "Same" } } };
-  await web.kube.create(gateway, gatewayNamed("web", [http]));
-  await createRoute(web, "www", [{ backendRefs: backendRefs("app") }]);
-  const judge = from("app");
-  await using traffic = startTraffic({ address: web.address, targets, judge });
-  const wide = { ...http, hostname: "*.example.com" }, exact = { ...http, hostname: "www.example.com" };
-  const other = { ...http, name: "other", hostname: "*.example.org" };
-  const second = { ...http, name: "second", port: 8080 };
-  // Each is the listeners of the Gateway at one time; port 80 answers for www.example.com in all of them.
-  const edits: readonly (readonly object[])[] = [
-    [wide],
-    [exact],
-    [http],
-    [http, other],
-    [other, http],
-    [wide, other],
-    [{ ...wide, name: "renamed" }, other],
-    [http, { ...exact, name: "exact" }],
-    [exact],
-    [exact, second],
-    [http, second],
-    [second, { ...other, port: 8080 }, wide],
-    [http],
-  ];
-  let onSecond: Traffic | undefined;
-  for (const listeners of [...edits, ...edits]) {
-    await traffic.more(between);
-    const has8080 = listeners.includes(second);
-    if (!has8080 && onSecond) {
-      // Clients go before the listener does, or would be refused with good reason.
-      await finish(onSecond, between);
-      onSecond = undefined;
-    }
-    const changed = await replace(web, gateway, "web", "/spec/listeners", listeners);
-    await arrived(web, traffic, changed);
-    if (has8080) {
-      onSecond ??= stack.use(
-        startTraffic({ address: web.address, port: 8080, targets, judge, patientAtFirst: true }),
-      );
-      await onSecond.more(between);
-    }
-  }
-  await finish(traffic, 26 * between);
-});
-
-Deno.test("no lost request: hostnames, listeners and certificates of HTTPS come and go", async () => {
-  await using stack = new AsyncDisposableStack();
-  const web = stack.use(await start("127.0.58.8"));
-  stack.use(serveBackend("app", "127.68.0.1"));
-  await create(web, "app", ["127.68.0.1"]);
-  const day = 24 * 3_600_000, now = Date.now();
-  const validity = { notBefore: new Date(now - day), notAfter: new Date(now + day) };
-  const authority = await createAuthority({ commonName: "authority", ...validity });
-  const certificate = async () => {
-    const dnsNames = ["www.example.com", "api.example.com", "www.example.org"];
-    const pair = await issue(authority, { commonName: "www", dnsNames, usages: ["server"], ...validity });
-    return { "tls.crt": btoa(pair.certificate), "tls.key": btoa(pair.key) };
-  };
-  for (const name of ["one", "two"]) {
-    await web.kube.create(secret, {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name, namespace: "default" },
-      type: "kubernetes.io/tls",
-      data: await certificate(),
-    });
-  }
-  const listener = (name: string, hostname?: string, secret = "one") => ({
-    name,
-    port: 443,
-    protocol: "HTTPS",
-    ...hostname !== undefined && { hostname },
-    tls: { certificateRefs: [{ name: secret }] },
-  });
-  const any = listener("any"), wide = listener("wide", "*.example.com");
-  const exact = listener("exact", "www.example.com", "two"), other = listener("other", "*.example.org");
-  await web.kube.create(gateway, gatewayNamed("web", [any]));
-  await web.kube.create(httpRoute, routeNamed("api", [{ backendRefs: backendRefs("app") }]));
-  await createRoute(web, "www", [{ backendRefs: backendRefs("app") }]);
-  await using traffic = startTraffic({
-    address: web.address,
-    authorities: authority.certificate,
-    targets: [...targets, { host: "api.example.com", path: "/" }],
-    judge: from("app"),
-  });
-  const edits: readonly (readonly object[])[] = [
-    [any, other],
-    [any, other, http],
-    [any],
-    [wide],
-    [any, wide],
-    [any, wide, exact],
-    [exact, any],
-    [wide, exact, other],
-    [wide],
-    [{ ...wide, tls: { certificateRefs: [{ name: "two" }] } }],
-    [wide],
-    [any],
-  ];
-  for (const listeners of edits) {
-    await traffic.more(between);
-    await arrived(web, traffic, await replace(web, gateway, "web", "/spec/listeners", listeners));
-    await traffic.more(between);
-    for (const name of ["one", "two"]) {
-      await arrived(web, traffic, await replace(web, secret, name, "/data", await certificate()));
-    }
-  }
-  await traffic.more(between);
-  await finish(traffic, 25 * between);
-});
-
-Deno.test("no lost request: what a backend speaks, its ports, and routes that take over from each other", async () => {
+Deno.test("no lost request: what a backend speaks, hostnames, and routes that take over from each other", async () => {
   await using stack = new AsyncDisposableStack();
   const web = stack.use(await start("127.0.58.7"));
   stack.use(serveBackend("app", "127.67.0.1"));
@@ -357,107 +154,6 @@ Deno.test("no lost request: what a backend speaks, its ports, and routes that ta
     await web.until("the other route is gone", ({ world }) => !world.objects.HTTPRoute.get("default/other"));
   }
   await finish(traffic, 50 * between);
-});
-
-/** Moves all traffic of a Service from some endpoints to others, as a Deployment does. */
-async function roll(
-  web: TestGateway,
-  traffic: Traffic,
-  name: string,
-  { keep, old, fresh }: {
-    readonly keep: readonly Backend[];
-    readonly old: readonly Backend[];
-    readonly fresh: readonly Backend[];
-  },
-): Promise<void> {
-  const set = async (endpoints: readonly SliceEndpoint[]) =>
-    await arrived(web, traffic, await replace(web, endpointSlice, `${name}-1`, "/endpoints", endpoints));
-  const addresses = (backends: readonly Backend[]) => backends.map(({ address }) => address);
-  const stay = addresses([...keep, ...fresh]).map(ready);
-  await set([...stay, ...addresses(old).map(leaving)]);
-  const served = old.map(({ served }) => served);
-  await traffic.more(between);
-  // One of each sort of client may still have been on its way.
-  const late = old.reduce((sum, backend, i) => sum + backend.served - served[i]!, 0);
-  assert(late <= 6, `${late} requests went to endpoints that were leaving`);
-  await set(stay);
-  await Promise.all(old.map((backend) => backend.stop()));
-}
-
-Deno.test("no lost request: a hundred endpoints are replaced, ten at a time and all at once", async () => {
-  await using stack = new AsyncDisposableStack();
-  const web = stack.use(await start("127.0.58.4"));
-  const generation = (g: number) =>
-    Array.from({ length: 100 }, (_, i) => stack.use(serveBackend("app", `127.64.${g}.${i + 1}`)));
-  const first = generation(0);
-  await create(web, "app", first.map(({ address }) => address));
-  await web.kube.create(gateway, gatewayNamed("web"));
-  await createRoute(web, "www", [{ backendRefs: backendRefs("app") }]);
-  await using traffic = startTraffic({ address: web.address, targets, judge: from("app") });
-  await traffic.more(between);
-  const second = generation(1);
-  for (let i = 0; i < 100; i += 10) {
-    await roll(web, traffic, "app", {
-      keep: [...second.slice(0, i), ...first.slice(i + 10)],
-      old: first.slice(i, i + 10),
-      fresh: second.slice(i, i + 10),
-    });
-  }
-  const third = generation(2);
-  await roll(web, traffic, "app", { keep: [], old: second, fresh: third });
-  await traffic.more(100);
-  await finish(traffic, 11 * between + 100);
-  const idle = third.filter(({ served }) => served === 0).length;
-  assert(idle < 50, `${idle} of the endpoints were never asked`);
-});
-
-Deno.test("no lost request: nothing is there, then something is: 503 in between, and nowhere else", async () => {
-  await using stack = new AsyncDisposableStack();
-  const web = stack.use(await start("127.0.58.5"));
-  await web.kube.create(gateway, gatewayNamed("web"));
-  for (const [name, address] of [["app", "127.65.0.1"], ["stays", "127.65.0.2"]] as const) {
-    stack.use(serveBackend(name, address));
-    await create(web, name, [address]);
-    await createRoute(web, name, [{ backendRefs: backendRefs(name) }]);
-  }
-  const targets = ["app", "stays"].flatMap((name) =>
-    ["/", "/slow"].map((path) => ({ host: `${name}.example.com`, path }))
-  );
-  let phase: "there" | "changing" | "gone" = "there", unavailable = 0;
-  await using traffic = startTraffic({
-    address: web.address,
-    targets,
-    judge: (answer) => {
-      if (answer.host !== "app.example.com") return from("stays")(answer);
-      const none = answer.status === 503 && answer.backend === "";
-      if (none) unavailable++;
-      if (phase === "changing" && none) return undefined;
-      if (phase === "gone") return none ? undefined : `${answer.status} although nothing is there`;
-      return from("app")(answer);
-    },
-  });
-  /** Requests that were sent before a change may be answered after it. */
-  const settled = () => traffic.more(20);
-  for (const [round, empty] of [[], [{ ...ready("127.65.0.1"), conditions: { ready: false } }]].entries()) {
-    await traffic.more(between);
-    phase = "changing";
-    await arrived(web, traffic, await replace(web, endpointSlice, "app-1", "/endpoints", empty));
-    await settled();
-    phase = "gone";
-    const before = unavailable;
-    await traffic.more(2 * between);
-    assert(unavailable - before >= between, `round ${round}: ${unavailable - before} times unavailable`);
-    phase = "changing";
-    await arrived(
-      web,
-      traffic,
-      await replace(web, endpointSlice, "app-1", "/endpoints", [ready("127.65.0.1")]),
-    );
-    await settled();
-    phase = "there";
-    await traffic.more(2 * between);
-  }
-  await finish(traffic, 8 * between);
 });
 
 Deno.test("no lost request: the first answers of an Envoy are right, when it is new and when it comes back", async () => {
