@@ -32,6 +32,7 @@ import { watch, type WatchHealth } from "../kube/watch.ts";
 import { deriveXds, type XdsOptions } from "../xds/build/mod.ts";
 import { XdsCache } from "../xds/cache.ts";
 import { startXdsServer, type XdsServer } from "../xds/grpc/server.ts";
+import { pendingIn } from "./pending.ts";
 import { Ledger } from "../xds/ledger/mod.ts";
 import type { XdsMetrics } from "../xds/metrics.ts";
 import { watchDrift } from "./drift.ts";
@@ -82,6 +83,12 @@ const identityPrefix = "gatehouse://gateway/";
 /** How many statuses are written at once. */
 const statusWorkers = 16;
 
+/**
+ * How long the first statuses wait for the proxies, in milliseconds. After a restart they say what they have had all along; until
+ * then it would look as if they had nothing.
+ */
+const introduction = 5_000;
+
 /** How often what expires is looked at, in milliseconds. */
 const timeStep = 60_000;
 
@@ -130,9 +137,23 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     stamp,
     clock,
   });
+  const introduced = Promise.withResolvers<void>();
   const controllers: readonly [Controller<StatusPatch>, Queue][] = [
-    [status, startQueue(status, statusWorkers, options)],
+    [status, startQueue(status, { concurrency: statusWorkers, after: introduced.promise }, options)],
   ];
+
+  let waiting: Disposable | undefined, introducing = true;
+  const endWaiting = () => {
+    introducing = false;
+    waiting?.[Symbol.dispose]();
+    introduced.resolve();
+  };
+  const awaitProxies = () => {
+    if (!introducing) return;
+    waiting ??= clock.timer(introduction, endWaiting);
+    if (pendingIn({ world, translation }).length === 0) endWaiting();
+  };
+  scope.signal.addEventListener("abort", endWaiting, { once: true });
 
   const loop: Loop = new Loop({
     graph,
@@ -145,6 +166,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
       ledger.settled();
       drift();
       for (const [controller, queue] of controllers) enqueue(controller, queue);
+      awaitProxies();
       options.settled?.(operator);
     },
   });
@@ -223,15 +245,17 @@ async function* counted<E extends { readonly type: string }>(
   }
 }
 
-function startQueue<D>(controller: Controller<D>, concurrency: number, options: OperateOptions): Queue {
-  const { clock, log, metrics, scope } = options;
-  const queue = new Queue({
-    name: controller.name,
-    clock,
-    log,
-    observer: metrics.queueObserver(controller.name, concurrency),
+function startQueue<D>(
+  controller: Controller<D>,
+  { concurrency, after }: { readonly concurrency: number; readonly after: Promise<void> },
+  { clock, log, metrics, scope }: OperateOptions,
+): Queue {
+  const { name } = controller, observer = metrics.queueObserver(name, concurrency);
+  const queue = new Queue({ name, clock, log, observer });
+  scope.spawn(name, async (signal) => {
+    await abortable(after, signal);
+    await queue.run(worker(controller, log), { concurrency, signal });
   });
-  scope.spawn(controller.name, (signal) => queue.run(worker(controller, log), { concurrency, signal }));
   return queue;
 }
 

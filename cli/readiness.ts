@@ -8,6 +8,7 @@ import { intersect } from "../controllers/translate/hostnames.ts";
 import type { Addresses } from "../controllers/translate/mod.ts";
 import { systemClock } from "../controllers/runtime/clock.ts";
 import type { Operator } from "./operate.ts";
+import { pendingIn } from "./pending.ts";
 import { type Paint, shellWord } from "./style.ts";
 
 /** A request that a route answers. */
@@ -39,7 +40,7 @@ export class Readiness {
     signal.addEventListener("abort", () => aborted.resolve(), { once: true });
     let last = systemClock.monotonic();
     while (!signal.aborted) {
-      const missing = pendingIn(operator);
+      const missing = missingIn(operator);
       if (missing.length === 0) break;
       const wait = Promise.withResolvers<void>();
       using _timer = systemClock.timer(notes, () => wait.resolve());
@@ -91,22 +92,13 @@ function portText(addresses: Addresses | undefined, port: number, transport: str
   return state && state.port !== port ? `${key} (as ${state.port}, since it may not be bound)` : key;
 }
 
-/** What keeps the gateway from being ready: no proxies yet, no answer from them, statuses not written. */
-function pendingIn({ loop, world, translation }: Operator): readonly string[] {
-  const pending = loop.awaited.map((plural) => `the list of ${plural}`);
-  for (const [key, { refused, terminating }] of translation.gateways.entries()) {
-    if (refused !== undefined || terminating) continue;
-    if (!world.addresses.get(key)) pending.push(`an address for Gateway "${key}"`);
-    if (!world.proxies.get(key)) pending.push(`a proxy for Gateway "${key}"`);
-  }
-  for (const [key, { generation }] of translation.ir.contributions.entries()) {
-    const verdict = world.verdicts.get(key);
-    if (!verdict || verdict.state === "pending" || verdict.generation < generation) {
-      pending.push(key.slice(key.indexOf("|") + 1));
-    }
-  }
-  for (const [key] of translation.due.entries()) pending.push(`the status of ${key}`);
-  return pending;
+/** What keeps the gateway from being ready. */
+function missingIn(operator: Operator): readonly string[] {
+  return [
+    ...operator.loop.awaited.map((plural) => `the list of ${plural}`),
+    ...pendingIn(operator),
+    ...[...operator.translation.due.entries()].map(([key]) => `the status of ${key}`),
+  ];
 }
 
 interface RouteLike {

@@ -36,6 +36,8 @@ export interface TestGateway extends AsyncDisposable {
   readonly api: ApiServer;
   readonly kube: Kube;
   readonly local: Local;
+  /** Stops the operator and its Envoys, and starts them anew on what the API server and the directory hold. */
+  restart(): Promise<void>;
   /** Resolves once `holds` does; it is looked at after every settle of the tables. */
   until(what: string, holds: (operator: Operator) => boolean): Promise<void>;
   /** Resolves with the object once its conditions say so in the API server. */
@@ -74,18 +76,11 @@ export async function startGateway(
   if ("problem" in pool) throw new Error(pool.problem);
   const waiting = new Set<() => void>();
   const wake = () => waiting.forEach((look) => look());
-  const local = stack.use(
-    await startLocal({
-      data,
-      binary: found.envoy,
-      pool: pool.pool,
-      concurrency,
-      kube,
-      log,
-      config,
-      settled: wake,
-    }),
-  );
+  const { envoy: binary } = found;
+  const start = () =>
+    startLocal({ data, binary, pool: pool.pool, concurrency, kube, log, config, settled: wake });
+  let local = await start();
+  stack.defer(() => local[Symbol.asyncDispose]());
   const until = async (what: string, holds: (operator: Operator) => boolean) => {
     const done = Promise.withResolvers<void>();
     const look = () => void (holds(local.operator) && done.resolve());
@@ -110,7 +105,13 @@ export async function startGateway(
     data,
     api,
     kube,
-    local,
+    get local() {
+      return local;
+    },
+    async restart() {
+      await local[Symbol.asyncDispose]();
+      local = await start();
+    },
     until,
     async untilStatus<T extends ApiObject>(
       kind: Kind<T>,

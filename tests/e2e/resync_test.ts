@@ -65,3 +65,23 @@ Deno.test("ten resyncs send nothing and write nothing", async () => {
   );
   assert(await sent(web) !== before, "the counter counts");
 });
+
+Deno.test("an operator that starts anew writes nothing where nothing has changed", async () => {
+  await using web = await startGateway({ address: "127.0.47.2" });
+  const { kube, api, address } = web;
+  await web.echo("echo");
+  await kube.create(gateway, gatewayNamed("web"));
+  await kube.create(httpRoute, routeNamed("r", [{ backendRefs: [{ name: "echo", port: 80 }] }]));
+  await kube.create(httpRoute, routeNamed("bad", [{ backendRefs: [{ name: "nowhere", port: 80 }] }]));
+  const settled = ({ translation: { due, ir }, world }: TestGateway["local"]["operator"]) =>
+    due.size === 0 && ir.contributions.size === 4 &&
+    [...ir.contributions.entries()].every(([key]) => world.verdicts.get(key)?.state === "programmed");
+  await web.until("everything is programmed and written", settled);
+  const revision = api.store.revision;
+
+  await web.restart();
+  await web.until("everything is known again", settled);
+  await web.local.operator.loop.idle();
+  assertEquals(api.store.revision, revision, "a restart is no transition");
+  assertEquals(await get(address, "r.example.com"), 200);
+});
