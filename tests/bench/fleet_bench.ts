@@ -18,7 +18,7 @@ import { useOf } from "./support/process.ts";
 
 /** Proxies; others by `deno task bench fleet=1000`. */
 const usual = [200];
-const routes = 1_000, edits = 5, reconnects = 200;
+const routes = 1_000, edits = 5, reconnects = 300;
 
 const bench: Bench = {
   name: "fleet",
@@ -37,7 +37,14 @@ interface Access {
 async function measure(proxies: number, report: Report): Promise<void> {
   const script = new URL("support/fleet_server.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--allow-all", "--v8-flags=--max-semi-space-size=4", script, `${routes}`],
+    args: [
+      "run",
+      "--quiet",
+      "--allow-all",
+      "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30",
+      script,
+      `${routes}`,
+    ],
     stdin: "piped",
     stdout: "piped",
   }).spawn();

@@ -1,10 +1,12 @@
 /**
- * Runs the benchmarks: a table for people, `build/bench.json` for machines.
+ * Runs the benchmarks: a table for people, `build/bench.json` for machines, and `docs/performance.md` if all of them ran.
  *
  * @module
  */
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { type Bench, type Figure, quantile, type Report, type Target } from "./bench.ts";
+import { envoyBinaryForTests } from "../standalone/envoy_for_tests.ts";
+import { type Machine, page, picture } from "./page.ts";
 
 const folder = new URL("./", import.meta.url);
 
@@ -44,6 +46,7 @@ const wanted = Deno.args.map((argument) => {
   const [word = "", sizes = ""] = argument.split("=");
   return { word, sizes: sizes.split(",").filter((size) => size !== "").map(Number) };
 });
+const loadBefore = load();
 const figures: Figure[] = [];
 for (const bench of await benches(wanted.map(({ word }) => word))) {
   console.error(`running ${bench.name}`);
@@ -62,6 +65,27 @@ for (const bench of await benches(wanted.map(({ word }) => word))) {
 }
 print(figures);
 const { os, arch } = Deno.build;
-const machine = { os, arch, cores: navigator.hardwareConcurrency, deno: Deno.version.deno };
+const machine: Machine = {
+  os,
+  arch,
+  cpu: /model name\s*: (.*)/.exec(await Deno.readTextFile("/proc/cpuinfo").catch(() => ""))?.[1] ??
+    "Unknown processor",
+  cores: navigator.hardwareConcurrency,
+  memory: Math.round(Deno.systemMemoryInfo().total / 2 ** 30),
+  deno: Deno.version.deno,
+  envoy: `Envoy ${(await envoyBinaryForTests()).version}`,
+  load: [loadBefore, load()],
+  date: new Date().toISOString().slice(0, 10),
+};
 await Deno.mkdir("build", { recursive: true });
 await Deno.writeTextFile("build/bench.json", JSON.stringify({ machine, figures }, undefined, 2) + "\n");
+if (wanted.length === 0) {
+  await Deno.writeTextFile("docs/performance.md", page(figures, machine));
+  await Deno.writeTextFile("docs/performance.svg", picture(figures));
+  await new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", "docs/performance.md"] }).output();
+}
+
+/** The load average of the last minute. */
+function load(): number {
+  return Math.round(10 * Deno.loadavg()[0]!) / 10;
+}
