@@ -71,15 +71,6 @@ export interface Operator {
   readonly watches: ReadonlyMap<string, WatchHealth>;
 }
 
-/** The DNS name in the certificate of the xDS server. */
-export const xdsServerName = "xds.gatehouse.internal";
-
-/** What the certificate of a proxy says about whom it serves. */
-export function identityOf(gateway: GatewayKey): string {
-  return `${identityPrefix}${gateway}`;
-}
-const identityPrefix = "gatehouse://gateway/";
-
 /** How many statuses are written at once. */
 const statusWorkers = 16;
 
@@ -91,9 +82,6 @@ const introduction = 5_000;
 
 /** How often what expires is looked at, in milliseconds. */
 const timeStep = 60_000;
-
-/** A year, in milliseconds. */
-const year = 365 * 24 * 3600 * 1000;
 
 /** Starts everything; resolves once the xDS server listens and the watches are under way. */
 export async function operate(options: OperateOptions): Promise<Operator> {
@@ -172,7 +160,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
   });
   scope.signal.addEventListener("abort", () => loop[Symbol.dispose](), { once: true });
 
-  const xds = await startXds(options, cache, ledger, xdsMetrics);
+  const xds = await startXds(options, cache, ledger);
   const watches = new Map<string, WatchHealth>();
   const operator: Operator = { graph, world, translation, ledger, xds, loop, metrics, watches };
 
@@ -257,38 +245,6 @@ function startQueue<D>(
     await queue.run(worker(controller, log), { concurrency, signal });
   });
   return queue;
-}
-
-async function startXds(
-  options: OperateOptions,
-  cache: XdsCache,
-  ledger: Ledger,
-  metrics: XdsMetrics,
-): Promise<XdsServer> {
-  const { clock, log, scope, xds: { hostname, port, authority } } = options;
-  const now = clock.now().getTime();
-  const leaf = await issue(authority, {
-    commonName: "gatehouse",
-    dnsNames: [xdsServerName],
-    usages: ["server"],
-    notBefore: new Date(now - 60_000),
-    notAfter: new Date(now + year),
-  });
-  return await startXdsServer({
-    cache,
-    tls: { ...leaf, clientAuthority: authority.certificate },
-    authenticate: ({ certificate }) => {
-      const gateways = (certificate?.uris ?? []).filter((uri) => uri.startsWith(identityPrefix));
-      return certificate && gateways.map((uri) => uri.slice(identityPrefix.length));
-    },
-    hostname,
-    port,
-    clock,
-    log,
-    onEvent: (event) => ledger.observe(event),
-    metrics,
-    signal: scope.signal,
-  });
 }
 
 const groups: { readonly [kind: string]: string } = {
