@@ -17,8 +17,9 @@ import { cacheDirectory, type EnvoyBinary, findEnvoy } from "../standalone/envoy
 import { bootstrap, sdsFiles } from "../xds/bootstrap.ts";
 import { serveAdmin } from "./admin.ts";
 import { type Io, UsageError } from "./io.ts";
-import { identityOf, operate, type Operator, xdsServerName } from "./operate.ts";
+import { operate, type Operator } from "./operate.ts";
 import { reportOf } from "./report.ts";
+import { identityOf, xdsServerName } from "./serve_xds.ts";
 import { version } from "./version.ts";
 
 /** What has to be there before anything is started. */

@@ -6,14 +6,12 @@
 import type { ApiObject, Kind } from "../crds/kind.ts";
 import { kindOf } from "../crds/mod.ts";
 import { type Controller, enqueue, worker } from "../controllers/controller.ts";
-import type { GatewayKey } from "../controllers/ir/mod.ts";
 import { Loop } from "../controllers/loop.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { watchEventLoop } from "../controllers/runtime/event_loop.ts";
 import { Graph, type Source } from "../controllers/runtime/graph.ts";
 import type { Log } from "../controllers/runtime/log.ts";
 import type { Metrics } from "../controllers/runtime/metrics.ts";
-import { issue, type KeyPair } from "../controllers/runtime/pki.ts";
 import { Queue } from "../controllers/runtime/queue.ts";
 import type { Scope } from "../controllers/runtime/scope.ts";
 import { statusController, type StatusPatch } from "../controllers/status.ts";
@@ -31,11 +29,11 @@ import { Discovery } from "../kube/discovery.ts";
 import { watch, type WatchHealth } from "../kube/watch.ts";
 import { deriveXds, type XdsOptions } from "../xds/build/mod.ts";
 import { XdsCache } from "../xds/cache.ts";
-import { startXdsServer, type XdsServer } from "../xds/grpc/server.ts";
-import { pendingIn } from "./pending.ts";
+import type { XdsServer } from "../xds/grpc/server.ts";
 import { Ledger } from "../xds/ledger/mod.ts";
-import type { XdsMetrics } from "../xds/metrics.ts";
 import { watchDrift } from "./drift.ts";
+import { pendingIn } from "./pending.ts";
+import { serveXds, type XdsAddress } from "./serve_xds.ts";
 
 export interface OperateOptions {
   readonly kube: Kube;
@@ -43,13 +41,7 @@ export interface OperateOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly xds: {
-    readonly hostname: string;
-    /** 0 for any that is free. */
-    readonly port: number;
-    /** Signs the server's certificate, and those of the proxies that it serves. */
-    readonly authority: KeyPair;
-  };
+  readonly xds: XdsAddress;
   /** How listeners are built. */
   readonly listeners?: XdsOptions;
   /** Owns the background work. */
@@ -160,7 +152,14 @@ export async function operate(options: OperateOptions): Promise<Operator> {
   });
   scope.signal.addEventListener("abort", () => loop[Symbol.dispose](), { once: true });
 
-  const xds = await startXds(options, cache, ledger);
+  const xds = await serveXds(options.xds, {
+    cache,
+    onEvent: (event) => ledger.observe(event),
+    metrics: xdsMetrics,
+    clock,
+    log,
+    signal: scope.signal,
+  });
   const watches = new Map<string, WatchHealth>();
   const operator: Operator = { graph, world, translation, ledger, xds, loop, metrics, watches };
 
