@@ -18,6 +18,9 @@ export interface Manifest {
 /** The most that is read from one file, in characters. */
 const limit = 64 * 1024 * 1024;
 
+/** How many nodes the aliases of a document may stand for, as a bound on documents that grow when they are read. */
+const maxAliasCount = 100;
+
 /** Reads the objects of some files; directories are read in the order of their files' names, lists are taken apart. */
 export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
   const manifests: Manifest[] = [];
@@ -61,7 +64,14 @@ export function parseManifests(file: string, text: string): readonly Manifest[] 
   for (const [index, document] of ("empty" in documents ? [] : documents).entries()) {
     const [error] = document.errors;
     if (error) throw new UsageError(`Cannot parse "${file}", document ${index + 1}: ${error.message.trim()}`);
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    let value: unknown;
+    try {
+      value = document.toJS({ maxAliasCount });
+    } catch (cause) {
+      throw new UsageError(`Cannot use "${file}", document ${index + 1}: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
     if (value === null || value === undefined) continue;
     for (const object of objectsIn(value)) {
       const problem = missing(object);

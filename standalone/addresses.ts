@@ -64,10 +64,28 @@ export async function choosePool(
   flag: string | undefined,
   probe: Probe = systemProbe,
 ): Promise<{ readonly pool: Pool } | { readonly problem: string }> {
-  if (flag !== undefined) return parsePool(flag);
+  if (flag !== undefined) return await checkPool(flag, probe);
   const loopback = parsePool(loopbackPool);
   if ("pool" in loopback && await probe(loopback.pool[0]!, 0, "tcp") === "free") return loopback;
   return parsePool(singlePool);
+}
+
+/** How many addresses of a pool are tried before it is taken for one of another machine. */
+const tried = 256;
+
+async function checkPool(
+  flag: string,
+  probe: Probe,
+): Promise<{ readonly pool: Pool } | { readonly problem: string }> {
+  const parsed = parsePool(flag);
+  if ("problem" in parsed) return parsed;
+  for (const address of parsed.pool.slice(0, tried)) {
+    if (await probe(address, 0, "tcp") !== "unavailable") return parsed;
+  }
+  return {
+    problem: `Cannot use address pool "${flag}": this machine has none of its addresses; ` +
+      `name addresses that it has, or leave --addresses out`,
+  };
 }
 
 export interface AddressBookOptions {

@@ -111,6 +111,11 @@ const problems: readonly [name: string, input: string, message: RegExp][] = [
     "- 1\n",
     /document 1: it is not an object; each document needs apiVersion, kind and metadata.name/,
   ],
+  [
+    "aliases that grow without bound",
+    `a: &a [${"x,".repeat(50)}]\nb: &b [${"*a,".repeat(50)}]\nc: [${"*b,".repeat(50)}]\n`,
+    /^error: Cannot use "-", document 1: Excessive alias count/,
+  ],
   ["no name", "apiVersion: v1\nkind: Service\n", /document 1: metadata.name is missing/],
   [
     "an unknown field",

@@ -90,7 +90,12 @@ Deno.test("pool: every Gateway has a loopback address of its own where the syste
   assertEquals(await choosePool(undefined, only("127.0.1.1")), { pool: poolOf("127.0.1.0/24") });
   // As on macOS.
   assertEquals(await choosePool(undefined, only("127.0.0.1")), { pool: ["127.0.0.1"] });
-  assertEquals(await choosePool("10.0.0.1", only("127.0.0.1")), { pool: ["10.0.0.1"] });
+  assertEquals(await choosePool("10.0.0.1, 10.0.0.2", only("10.0.0.2")), { pool: ["10.0.0.1", "10.0.0.2"] });
+  const foreign = await choosePool("10.0.0.0/8", only("127.0.0.1"));
+  assertMatch(
+    "problem" in foreign ? foreign.problem : "",
+    /"10\.0\.0\.0\/8": this machine has none of its addresses/,
+  );
 });
 
 Deno.test("assign: the older goes first, then by name; the order of arrival does not matter", () => {
