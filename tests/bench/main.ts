@@ -1,5 +1,6 @@
 /**
- * Runs the benchmarks: a table for people, `build/bench.json` for machines, and `docs/performance.md` if all of them ran.
+ * Runs the benchmarks: a table for people, `build/bench.json` for machines, and `docs/performance.md` if all of them ran
+ * or `--page` asks for it.
  *
  * @module
  */
@@ -42,7 +43,7 @@ function print(figures: readonly Figure[]): void {
   }
 }
 
-const wanted = Deno.args.map((argument) => {
+const wanted = Deno.args.filter((argument) => argument !== "--page").map((argument) => {
   const [word = "", sizes = ""] = argument.split("=");
   return { word, sizes: sizes.split(",").filter((size) => size !== "").map(Number) };
 });
@@ -79,7 +80,7 @@ const machine: Machine = {
 };
 await Deno.mkdir("build", { recursive: true });
 await Deno.writeTextFile("build/bench.json", JSON.stringify({ machine, figures }, undefined, 2) + "\n");
-if (wanted.length === 0) {
+if (wanted.length === 0 || Deno.args.includes("--page")) {
   await Deno.writeTextFile("docs/performance.md", page(figures, machine));
   await Deno.writeTextFile("docs/performance.svg", picture(figures));
   await new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", "docs/performance.md"] }).output();
