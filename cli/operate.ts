@@ -131,7 +131,7 @@ export async function operate(options: OperateOptions): Promise<Operator> {
   const awaitProxies = () => {
     if (!introducing) return;
     waiting ??= clock.timer(introduction, endWaiting);
-    if (pendingIn({ world, translation }).length === 0) endWaiting();
+    if (pendingIn({ world, translation }).next().done) endWaiting();
   };
   scope.signal.addEventListener("abort", endWaiting, { once: true });
 

@@ -40,7 +40,8 @@ export class Readiness {
     signal.addEventListener("abort", () => aborted.resolve(), { once: true });
     let last = systemClock.monotonic();
     while (!signal.aborted) {
-      const missing = missingIn(operator);
+      // It is asked after every settle, so no further than it takes.
+      const missing = missingIn(operator).take(6).toArray();
       if (missing.length === 0) break;
       const wait = Promise.withResolvers<void>();
       using _timer = systemClock.timer(notes, () => wait.resolve());
@@ -92,13 +93,11 @@ function portText(addresses: Addresses | undefined, port: number, transport: str
   return state && state.port !== port ? `${key} (as ${state.port}, since it may not be bound)` : key;
 }
 
-/** What keeps the gateway from being ready. */
-function missingIn(operator: Operator): readonly string[] {
-  return [
-    ...operator.loop.awaited.map((plural) => `the list of ${plural}`),
-    ...pendingIn(operator),
-    ...[...operator.translation.due.entries()].map(([key]) => `the status of ${key}`),
-  ];
+/** Tells one by one what keeps the gateway from being ready. */
+function* missingIn(operator: Operator): Generator<string, void> {
+  for (const plural of operator.loop.awaited) yield `the list of ${plural}`;
+  for (const [key] of operator.translation.due.entries()) yield `the status of ${key}`;
+  yield* pendingIn(operator);
 }
 
 interface RouteLike {
