@@ -3,6 +3,7 @@
  *
  * @module
  */
+import manifest from "../../deno.json" with { type: "json" };
 import { TextLineStream } from "./lines.ts";
 
 export const root: string = new URL("../..", import.meta.url).pathname;
@@ -14,11 +15,14 @@ export interface Result {
   readonly err: string;
 }
 
+/** The flags of V8 with which the tasks run it, since memory and speed depend on them. */
+const v8 = manifest.tasks.gatehouse.command.match(/--v8-flags=\S+/)![0];
+
 /** The command line that runs `gatehouse`: this tree, or what `$GATEHOUSE` names, such as a bundle or an executable. */
 export function gatehouse(...args: readonly string[]): readonly [string, ...string[]] {
   const [program, ...first] = Deno.env.get("GATEHOUSE")?.split(" ") ?? [];
   if (program) return [program, ...first, ...args];
-  return [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", `${root}main.ts`, ...args];
+  return [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", v8, `${root}main.ts`, ...args];
 }
 
 export interface RunOptions {

@@ -6,10 +6,9 @@
 import { systemClock } from "../../../controllers/runtime/clock.ts";
 import { type ApiObject, keyOf } from "../../../crds/kind.ts";
 import { kindOf } from "../../../crds/mod.ts";
-import { createKube } from "../../../kube/client.ts";
-import { openKubeconfig } from "../../../kube/kubeconfig.ts";
 import type { Kube } from "../../../kube/types.ts";
 import { gatehouse, Running } from "../../support/command.ts";
+import { kubeOf } from "../../support/kube.ts";
 import { gatewayClass } from "./objects.ts";
 import { type Use, useOf } from "./process.ts";
 
@@ -42,7 +41,7 @@ export class Stand implements AsyncDisposable {
     const stand = new Stand(await Deno.makeTempDir({ prefix: "gatehouse-bench-" }), addresses);
     await using api = new Running(gatehouse("apiserver", "--data", stand.data, "--port", "0"));
     await api.line(/listens on/);
-    await write(await open(`${stand.data}/kubeconfig`), [gatewayClass(), ...objects]);
+    await write(await kubeOf(`${stand.data}/kubeconfig`, "bench"), [gatewayClass(), ...objects]);
     await Deno.writeTextFile(`${stand.data}/example-applied`, "");
     return stand;
   }
@@ -51,14 +50,14 @@ export class Stand implements AsyncDisposable {
   async start(...flags: readonly string[]): Promise<void> {
     const { data } = this;
     const args = ["--data", data, "--api-port", "0", "--addresses", this.#addresses, ...flags];
-    this.#running = this.#stack.use(new Running(measured(gatehouse("standalone", ...args))));
+    this.#running = this.#stack.use(new Running(gatehouse("standalone", ...args)));
     await Promise.resolve();
   }
 
   /** Resolves once all Gateways and routes are programmed, and their statuses written. */
   async ready(): Promise<void> {
     await this.#running.line(/^ready/);
-    this.kube = await open(`${this.data}/kubeconfig`);
+    this.kube = await kubeOf(`${this.data}/kubeconfig`, "bench");
   }
 
   static async open(options: StandOptions): Promise<Stand> {
@@ -113,30 +112,6 @@ export class Stand implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#stack.disposeAsync();
   }
-}
-
-/** As `deno task standalone` runs it. */
-function measured([program, ...args]: readonly [string, ...string[]]): readonly [string, ...string[]] {
-  const at = args.indexOf("run");
-  return at < 0 ? [program, ...args] : [
-    program,
-    ...args.slice(0, at + 1),
-    "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30",
-    ...args.slice(at + 1),
-  ];
-}
-
-async function open(kubeconfig: string): Promise<Kube> {
-  const cluster = await openKubeconfig({
-    files: [kubeconfig],
-    clock: systemClock,
-    surroundings: {
-      env: {},
-      readFile: (path) => Deno.readTextFile(path),
-      run: () => Promise.reject(new Error("There are no plugins here")),
-    },
-  });
-  return createKube(cluster, { clock: systemClock, version: "0", component: "bench" });
 }
 
 function kindFor({ apiVersion, kind }: ApiObject) {
