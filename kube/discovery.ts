@@ -7,6 +7,7 @@ import type { RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import type { Kind } from "../crds/kind.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
+import { linkSignals } from "../controllers/runtime/signals.ts";
 import { Backoff } from "./backoff.ts";
 import { isStatus } from "./errors.ts";
 
@@ -131,7 +132,8 @@ export class Discovery {
     const { clock, every = 60_000 } = this.#options;
     while (!signal.aborted) {
       this.#poke = new AbortController();
-      const until = AbortSignal.any([signal, this.#poke.signal]);
+      using linked = linkSignals(signal, this.#poke.signal);
+      const until = linked.signal;
       await clock.sleep(every, { signal: until }).catch(() => {});
       if (signal.aborted) return;
       try {

@@ -9,6 +9,7 @@ import { type Event, EventsV1Api } from "@cloudydeno/kubernetes-apis/events.k8s.
 import type { ApiObject } from "../crds/kind.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
+import { linkSignals } from "../controllers/runtime/signals.ts";
 import { isStatus } from "./errors.ts";
 import { microTime } from "./micro_time.ts";
 
@@ -133,7 +134,8 @@ export class EventRecorder {
       }
       const wake = new AbortController();
       this.#wake.promise.then(() => wake.abort());
-      const until = AbortSignal.any([signal, wake.signal]);
+      using linked = linkSignals(signal, wake.signal);
+      const until = linked.signal;
       await clock.sleep(times.update, { signal: until }).catch(() => {});
       this.#sweep(clock.monotonic());
     }

@@ -15,6 +15,7 @@ import {
 } from "@cloudydeno/kubernetes-apis/coordination.k8s.io/v1";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
+import { linkSignals } from "../controllers/runtime/signals.ts";
 import { isStatus } from "./errors.ts";
 import { microTime } from "./micro_time.ts";
 
@@ -166,8 +167,9 @@ class Election {
     const sent = { monotonic: clock.monotonic(), wall: clock.now().getTime() };
     const late = new AbortController();
     using _timer = clock.timer(this.#renewDeadline, () => late.abort(new Error("no answer in time")));
+    using inTime = linkSignals(signal, late.signal);
     try {
-      const outcome = await this.#exchange(leading, AbortSignal.any([signal, late.signal]));
+      const outcome = await this.#exchange(leading, inTime.signal);
       if (outcome === "held") this.#renewed = sent;
       return outcome;
     } catch (error) {

@@ -7,6 +7,7 @@ import type { RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import { type ApiObject, keyOf, type Kind } from "../crds/kind.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
+import { linkSignals } from "../controllers/runtime/signals.ts";
 import { Backoff } from "./backoff.ts";
 import { isStatus } from "./errors.ts";
 import { list, type Listing, type Selection } from "./list.ts";
@@ -238,7 +239,8 @@ class Watch<T extends ApiObject> {
   async #pause(milliseconds: number): Promise<void> {
     const { clock, installed, signal } = this.#options;
     const woken = new AbortController();
-    const until = AbortSignal.any([signal, woken.signal]);
+    using linked = linkSignals(signal, woken.signal);
+    const until = linked.signal;
     try {
       const wakeUp = this.#state === "absent" ? installed?.(until) : undefined;
       wakeUp?.then(() => woken.abort(), () => {});

@@ -9,8 +9,24 @@ import type { AddressInfo, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { STATUS_CODE } from "@std/http/status";
 import type { Clock } from "../../controllers/runtime/clock.ts";
+import { type ConnectionLimits, Connections, type Use } from "../../controllers/runtime/connections.ts";
+import type { Log } from "../../controllers/runtime/log.ts";
 import type { KeyPair } from "../../controllers/runtime/pki.ts";
 import type { Identity } from "./access.ts";
+
+/** Times are in milliseconds. */
+export interface HttpsLimits extends ConnectionLimits {
+  /** From a request's header to the end of its body; of a client that has no certificate, to the end of its answer. */
+  readonly request: number;
+}
+
+/** client-go keeps idle connections for 90 seconds, and is to be the one who closes them. */
+export const defaultLimits: HttpsLimits = {
+  connections: 1_024,
+  handshake: 10_000,
+  idle: 120_000,
+  request: 300_000,
+};
 
 export interface HttpsOptions {
   readonly host: string;
@@ -19,6 +35,9 @@ export interface HttpsOptions {
   /** Whose client certificates count; PEM. */
   readonly clientAuthority: string;
   readonly clock: Clock;
+  readonly log: Log;
+  /** What connections may cost; see {@linkcode defaultLimits}. Answers to clients with a certificate, such as watches, are not cut. */
+  readonly limits?: Partial<HttpsLimits>;
   readonly handle: (request: Request, identity: Identity | undefined) => Response | Promise<Response>;
   readonly onError: (error: unknown) => void;
 }
@@ -32,7 +51,8 @@ export interface HttpsServer extends AsyncDisposable {
 
 /** Listens. Disposing of the server cuts what is left of its connections. */
 export async function listen(options: HttpsOptions): Promise<HttpsServer> {
-  const { host, certificate } = options;
+  const { host, certificate, clock, log } = options;
+  const limits = { ...defaultLimits, ...options.limits };
   const running = new Set<Promise<void>>();
   const server = createServer({
     cert: certificate.certificate,
@@ -43,16 +63,20 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
     ALPNProtocols: ["http/1.1"],
     minVersion: "TLSv1.2",
   }, (incoming, outgoing) => {
-    const run = serve(options, incoming, outgoing).finally(() => running.delete(run));
+    const socket = incoming.socket as TLSSocket, identity = identityOf(socket);
+    limit(connections.use(socket, identity !== undefined), incoming, outgoing, {
+      clock,
+      ms: limits.request,
+      whole: identity === undefined,
+    });
+    const run = serve(options, identity, incoming, outgoing).finally(() => running.delete(run));
     running.add(run);
   });
   // Kept by ourselves: `closeAllConnections` overlooks one on which an answer has only just ended, which then stays for as
   // long as the client likes.
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
+  const connections = new Connections({ server: "API server", limits, clock, log });
+  server.on("connection", (socket: Socket) => connections.accept(socket));
+  server.on("secureConnection", (socket: TLSSocket) => connections.secured(socket));
   server.keepAliveTimeout = 90_000; // longer than client-go keeps idle connections, so that it is who closes them
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -69,7 +93,7 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
       server.closeIdleConnections();
       await atMost(options.clock, patience, Promise.all(running));
       server.closeAllConnections();
-      for (const socket of sockets) socket.destroy();
+      connections.destroy();
       await Promise.all(running);
       await closed;
     },
@@ -92,8 +116,27 @@ export function identityOf(socket: TLSSocket): Identity | undefined {
   return user ? { user, groups: [subject?.O ?? []].flat() } : undefined;
 }
 
+/** Cuts the connection of a request that does not come to its end in time. */
+function limit(
+  use: Use,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { clock, ms, whole }: { readonly clock: Clock; readonly ms: number; readonly whole: boolean },
+): void {
+  const timer = clock.timer(ms, () => {
+    if (whole || !incoming.complete) incoming.socket.destroy();
+  });
+  const end = () => {
+    timer[Symbol.dispose]();
+    use[Symbol.dispose]();
+  };
+  outgoing.once("finish", end);
+  outgoing.once("close", end);
+}
+
 async function serve(
   options: HttpsOptions,
+  identity: Identity | undefined,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -105,7 +148,7 @@ async function serve(
       outgoing.writeHead(STATUS_CODE.BadRequest).end();
       return;
     }
-    const response = await options.handle(request, identityOf(incoming.socket as TLSSocket));
+    const response = await options.handle(request, identity);
     skip(incoming);
     await send(response, outgoing, closed.signal);
   } catch (error) {

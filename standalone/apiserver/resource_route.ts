@@ -4,6 +4,7 @@
  * @module
  */
 import type { Context } from "hono";
+import { linkSignals } from "../../controllers/runtime/signals.ts";
 import { apiVersion } from "../../crds/kind.ts";
 import { authorize, review } from "./access.ts";
 import { readBody } from "./body.ts";
@@ -189,18 +190,23 @@ function serveWatch(asked: Asked, encoder: Encoder, version: string): Response {
   const options = { ...asked.list, selector: selectorOf(asked) };
   checkWatch(store, options);
   const closed = new AbortController();
+  const until = linkSignals(signal, c.req.raw.signal, closed.signal);
   const events = watch(
     { store, clock, faults },
     { resource: target.resource.id, namespace: target.namespace, encoder, version, options },
-    AbortSignal.any([signal, c.req.raw.signal, closed.signal]),
+    until.signal,
   );
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { value, done } = await events.next();
-        if (done) return controller.close();
+        if (done) {
+          until[Symbol.dispose]();
+          return controller.close();
+        }
         for (const bytes of value) controller.enqueue(bytes);
       } catch (error) {
+        until[Symbol.dispose]();
         if (error instanceof CutError) controller.enqueue(new TextEncoder().encode('{"type":"MODI'));
         controller.error(error);
       }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type Core, type CoreOptions, startCore } from "./core.ts";
 import { type Certificates, certificates, kubeconfig, writePrivate } from "./data_dir.ts";
 import { Database } from "./database.ts";
-import { listen } from "./https.ts";
+import { type HttpsLimits, listen } from "./https.ts";
 
 export interface ApiOptions extends CoreOptions {
   /** Made if it is not there. One process at a time may use it. */
@@ -16,6 +16,7 @@ export interface ApiOptions extends CoreOptions {
   readonly port?: number;
   /** A loopback address; the default is 127.0.0.1. */
   readonly host?: string;
+  readonly limits?: Partial<HttpsLimits>;
 }
 
 export interface ApiServer extends Omit<Core, typeof Symbol.asyncDispose>, AsyncDisposable {
@@ -53,6 +54,8 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     port: options.port ?? 0,
     certificate: pki.server,
     clock,
+    log,
+    ...(options.limits ? { limits: options.limits } : {}),
     clientAuthority: pki.authority.certificate,
     handle: (request, identity) => core.app.fetch(request, identity ? { identity } : {}),
     onError: (error) => log.warn("connection failed", { error }),

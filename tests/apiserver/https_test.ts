@@ -6,6 +6,7 @@ import { silentLog } from "../../controllers/runtime/log.ts";
 import { createAuthority, issue, type KeyPair } from "../../controllers/runtime/pki.ts";
 import { DataError } from "../../standalone/apiserver/database.ts";
 import { serveApi } from "../../standalone/apiserver/serve.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { looseModel, testServer } from "./support.ts";
 
 const day = 24 * 60 * 60_000;
@@ -207,4 +208,106 @@ Deno.test("a body that is refused half way does not stop the requests behind it"
       }
     }
   }
+});
+
+/** Reads until the other side ends, be it ever so rudely. */
+async function ended(connection: Deno.Conn): Promise<string> {
+  const decoder = new TextDecoder(), buffer = new Uint8Array(1 << 16);
+  let text = "";
+  try {
+    for (let n; (n = await connection.read(buffer)) !== null;) text += decoder.decode(buffer.subarray(0, n));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.UnexpectedEof || error instanceof Deno.errors.ConnectionReset)) {
+      throw error;
+    }
+  }
+  return text;
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+Deno.test("connections that ask for nothing are cut, halves of requests too; a watch is not", async () => {
+  const clock = new FakeClock(new Date().toISOString());
+  const limits = { handshake: 1_000, idle: 5_000, request: 20_000 };
+  await using server = await testServer({ clock, limits });
+  const { authority, admin } = server.certificates, port = Number(new URL(server.url).port);
+  const own = { cert: admin.certificate, key: admin.key };
+  const connect = async (text: string, certificate = {}) => {
+    const connection = await Deno.connectTls({
+      hostname: "127.0.0.1",
+      port,
+      caCerts: [authority.certificate],
+      ...certificate,
+    });
+    await connection.handshake();
+    await connection.write(bytes(text));
+    return connection;
+  };
+  using watching = await connect("GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nhost: x\r\n\r\n", own);
+  assertStringIncludes(new TextDecoder().decode(await first(watching)), "HTTP/1.1 200");
+  using silent = await Deno.connect({ hostname: "127.0.0.1", port });
+  using idle = await connect("", own);
+  using half = await connect("GET /api HTTP/1.1\r\nhost: x\r\nx-more: ");
+  using used = await connect("GET /version HTTP/1.1\r\nhost: x\r\n\r\n", own);
+  assertStringIncludes(new TextDecoder().decode(await first(used)), "HTTP/1.1 200");
+  const post = "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n1";
+  using slow = await connect(post, own);
+  using stranger = await connect(post);
+  assertStringIncludes(new TextDecoder().decode(await first(stranger)), "HTTP/1.1 401");
+
+  const early = ended(silent), rest = [idle, half, used].map(ended), last = [slow, stranger].map(ended);
+  let more = 0;
+  void Promise.all(last).then(() => more++);
+  await clock.advance(1_000);
+  await early;
+  await clock.advance(5_000);
+  await Promise.all(rest);
+  assertEquals(more, 0);
+  await clock.advance(20_000);
+  await Promise.all(last);
+
+  await clock.advance(60_000);
+  const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "m", namespace: "default" } };
+  using http = client(authority, admin);
+  const made = await fetch(`${server.url}/api/v1/namespaces/default/configmaps`, {
+    method: "POST",
+    client: http,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(map),
+  });
+  await made.body?.cancel();
+  assertEquals(made.status, 201);
+  let seen = "";
+  while (!seen.includes('"ADDED"')) seen += new TextDecoder().decode(await first(watching));
+});
+
+async function first(connection: Deno.Conn): Promise<Uint8Array> {
+  const buffer = new Uint8Array(1 << 16), size = await connection.read(buffer);
+  assert(size !== null, "the connection was cut");
+  return buffer.subarray(0, size);
+}
+
+Deno.test("there are never too many connections; those of clients with a certificate are the last to go", async () => {
+  await using server = await testServer({ limits: { connections: 2 } });
+  const { authority, admin } = server.certificates, port = Number(new URL(server.url).port);
+  const options = {
+    hostname: "127.0.0.1",
+    port,
+    caCerts: [authority.certificate],
+    cert: admin.certificate,
+    key: admin.key,
+  };
+  using silent = await Deno.connect({ hostname: "127.0.0.1", port });
+  const ask = bytes("GET /version HTTP/1.1\r\nhost: x\r\n\r\n");
+  using one = await Deno.connectTls(options);
+  using two = await Deno.connectTls(options);
+  for (const connection of [one, two, one, two]) {
+    await connection.write(ask);
+    assertStringIncludes(new TextDecoder().decode(await first(connection)), "HTTP/1.1 200");
+  }
+  assertEquals(await ended(silent), "");
+  using third = await Deno.connect({ hostname: "127.0.0.1", port });
+  assertEquals(await ended(third), "");
+  await one.write(ask);
+  assertStringIncludes(new TextDecoder().decode(await first(one)), "HTTP/1.1 200");
 });

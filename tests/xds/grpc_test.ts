@@ -4,7 +4,8 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { once } from "node:events";
+import { type EventEmitter, once } from "node:events";
+import * as net from "node:net";
 import * as tls from "node:tls";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
@@ -226,6 +227,90 @@ Deno.test("a peer that does not answer a ping is given up", async () => {
   await clock.advance(500);
   await closed;
   deaf.destroy();
+});
+
+/** A connection of nothing but TLS, as a proxy would make it. */
+async function connectTls(port: number): Promise<tls.TLSSocket> {
+  const socket = tls.connect({
+    port,
+    host: "127.0.0.1",
+    ca: authority.certificate,
+    cert: certificate.certificate,
+    key: certificate.key,
+    servername: serverName,
+    ALPNProtocols: ["h2"],
+  });
+  socket.on("error", () => {});
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+Deno.test("connections without a handshake, without HTTP/2 and without a stream are cut; one that is served is not", async () => {
+  const clock = new FakeClock();
+  const limits = { handshake: 1_000, idle: 5_000 }, ping = { interval: 1e9, timeout: 1e9 };
+  await using xds = await start({ clock, limits, ping, grace: 0, lifetime: 1e9 });
+  using client = xds.connect();
+  const call = client.call();
+  call.send(request("cluster"));
+  await call.next();
+
+  const silent = net.connect(xds.server.port, "127.0.0.1");
+  silent.on("error", () => {});
+  await once(silent, "connect");
+  const secure = await connectTls(xds.server.port);
+  const empty = await connectTls(xds.server.port);
+  empty.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+  empty.write(new Uint8Array([0, 0, 0, 4, 0, 0, 0, 0, 0]));
+  await once(empty, "data");
+  using refused = xds.connect();
+  const stranger = refused.call("/another");
+  stranger.drain();
+  assertEquals((await stranger.status).code, "12");
+
+  const closed = (socket: EventEmitter) => once(socket, "close");
+  const first = closed(silent), rest = [secure, empty, refused.session].map(closed);
+  for (const socket of [silent, secure]) socket.resume();
+  await clock.advance(1_000);
+  await first;
+  assert(!secure.destroyed && !empty.destroyed && !refused.session.destroyed);
+  await clock.advance(5_000);
+  await Promise.all(rest);
+
+  await clock.advance(60_000);
+  put(xds.cache, resource("cluster:a", "1"));
+  assertEquals((await call.next())?.nonce, "2");
+  call.stream.close();
+  await call.status;
+});
+
+Deno.test("a full server makes room for a new proxy, but not at the cost of those that it serves", async () => {
+  const warnings: string[] = [];
+  const log = { ...silentLog, warn: (message: string) => void warnings.push(message) };
+  await using xds = await start({ limits: { connections: 2 }, log });
+  const silent = net.connect(xds.server.port, "127.0.0.1");
+  silent.on("error", () => {});
+  const gone = once(silent, "close");
+  silent.resume();
+  await once(silent, "connect");
+  const served = [];
+  using clients = new DisposableStack();
+  for (let i = 0; i < 2; i++) {
+    const call = clients.use(xds.connect()).call();
+    call.send(request("cluster"));
+    assertEquals((await call.next())?.nonce, "1");
+    served.push(call);
+  }
+  await gone;
+  const third = clients.use(xds.connect()).call();
+  third.drain();
+  assertEquals((await third.status).code, undefined);
+  assertEquals(warnings.filter((text) => text.startsWith("Too many connections")).length, 1);
+  put(xds.cache, resource("cluster:a", "1"));
+  for (const call of served) {
+    assertEquals((await call.next())?.nonce, "2");
+    call.stream.close();
+    await call.status;
+  }
 });
 
 Deno.test("a slow reader is written to as it reads, and the pieces are not copied for it", async () => {

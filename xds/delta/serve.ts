@@ -5,6 +5,7 @@
  */
 import type { GatewayKey } from "../../controllers/ir/mod.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
+import { linkSignals } from "../../controllers/runtime/signals.ts";
 import type { XdsCache } from "../cache.ts";
 import type { ProxyEvent } from "../types.ts";
 import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
@@ -50,7 +51,8 @@ export async function* serve(
   const { clock, onEvent, patience, lifetime, signal } = options;
   const wake = new Wake();
   const stop = new AbortController();
-  const stopped = AbortSignal.any([signal, stop.signal]);
+  using linked = linkSignals(signal, stop.signal);
+  const stopped = linked.signal;
   stopped.addEventListener("abort", () => wake.up(), { once: true });
   using expiry = lifetime === undefined ? undefined : clock.timer(lifetime, () => stop.abort());
   void expiry;

@@ -5,12 +5,14 @@
  */
 import { Buffer } from "node:buffer";
 import * as http2 from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers";
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import type { GatewayKey } from "../../controllers/ir/mod.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
+import { type ConnectionLimits, Connections } from "../../controllers/runtime/connections.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
+import { linkSignals } from "../../controllers/runtime/signals.ts";
 import type { XdsCache } from "../cache.ts";
 import { RefusedError, serve } from "../delta/serve.ts";
 import type { Patience } from "../delta/stream.ts";
@@ -61,6 +63,8 @@ export interface XdsServerOptions {
   readonly random?: () => number;
   /** The largest request, in bytes; 8 MiB by default. */
   readonly requestLimit?: number;
+  /** What connections may cost; see {@linkcode defaultLimits}. Streams of proxies that are served are not cut by it. */
+  readonly limits?: Partial<ConnectionLimits>;
   /** How often to ask whether a peer is still there, and how long it may take to answer, in milliseconds. */
   readonly ping?: { readonly interval: number; readonly timeout: number };
   /** How long closing waits for streams to end, in milliseconds; 2 seconds by default. */
@@ -77,6 +81,9 @@ export interface XdsServer extends AsyncDisposable {
 
 const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 
+/** An Envoy whose stream has failed tries again after at most 30 seconds, on the same connection. */
+export const defaultLimits: ConnectionLimits = { connections: 4_096, handshake: 10_000, idle: 120_000 };
+
 /** How much is given to HTTP/2 at once. */
 const writeSize = 32 * 1024;
 
@@ -88,22 +95,23 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     ALPNProtocols: ["h2"],
     settings: { maxConcurrentStreams: 16, initialWindowSize: 256 * 1024 },
   });
-  const sockets = new Set<Socket>();
+  const { clock, log } = options, limits = { ...defaultLimits, ...options.limits };
+  const connections = new Connections({ server: "xDS server", limits, clock, log });
   const sessions = new Set<http2.ServerHttp2Session>();
   const streams = new Set<Promise<void>>();
   const closing = new AbortController();
-  const signal = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal;
+  const life = linkSignals(closing.signal, ...(options.signal ? [options.signal] : []));
 
   // A response is several writes; without this, the later ones wait 40 ms for the peer's kernel to confirm the first.
-  server.on("secureConnection", (socket) => socket.setNoDelay(true));
-  server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
+  server.on("secureConnection", (socket) => {
+    socket.setNoDelay(true);
+    connections.secured(socket);
   });
+  server.on("connection", (socket) => connections.accept(socket));
   server.on("session", (session) => {
     sessions.add(session);
     if (closing.signal.aborted) session.close(); // Its handshake has taken that long.
-    const pings = keepAlive(session, options);
+    const pings = keepAlive(session, options, connections);
     session.on("close", () => {
       pings[Symbol.dispose]();
       sessions.delete(session);
@@ -111,7 +119,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     session.on("error", (error) => options.log.debug("xDS connection failed", { error }));
   });
   server.on("stream", (stream, headers) => {
-    const run = handle(stream, headers, options, signal).finally(() => streams.delete(run));
+    const run = handle(stream, headers, options, connections, life.signal).finally(() => streams.delete(run));
     streams.add(run);
   });
   server.on("tlsClientError", (error) => options.log.debug("xDS client failed its handshake", { error }));
@@ -122,12 +130,10 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     closing.abort();
     for (const session of sessions) session.close();
-    using grace = options.clock.timer(options.grace ?? 2_000, () => {
-      for (const session of sessions) session.destroy();
-      for (const socket of sockets) socket.destroy();
-    });
+    using grace = clock.timer(options.grace ?? 2_000, () => connections.destroy());
     void grace;
     await Promise.all([closed, ...streams]);
+    life[Symbol.dispose]();
   });
   return {
     port: (server.address() as AddressInfo).port,
@@ -160,12 +166,16 @@ function once(run: () => Promise<void>): () => Promise<void> {
 }
 
 /** Asks the peer from time to time whether it is there; a connection that does not answer is cut. */
-function keepAlive(session: http2.ServerHttp2Session, { clock, ping }: XdsServerOptions): Disposable {
+function keepAlive(
+  session: http2.ServerHttp2Session,
+  { clock, ping }: XdsServerOptions,
+  connections: Connections,
+): Disposable {
   const { interval, timeout } = ping ?? { interval: 15_000, timeout: 10_000 };
   let timer: Disposable;
   const beat = () => {
     if (session.destroyed || session.closed) return;
-    timer = clock.timer(timeout, () => session.destroy());
+    timer = clock.timer(timeout, () => connections.cut(session.socket, "no answer to a ping"));
     session.ping((error) => {
       timer[Symbol.dispose]();
       if (!error) timer = clock.timer(interval, beat);
@@ -179,14 +189,22 @@ async function handle(
   stream: http2.ServerHttp2Stream,
   headers: http2.IncomingHttpHeaders,
   options: XdsServerOptions,
+  connections: Connections,
   signal: AbortSignal,
 ): Promise<void> {
   const { log, metrics = noMetrics } = options;
+  const socket = stream.session?.socket as TLSSocket | undefined;
   const gone = new AbortController();
   stream.on("close", () => gone.abort());
   stream.on("error", (error) => log.debug("xDS stream failed", { error }));
+  using stopped = linkSignals(signal, gone.signal);
   try {
+    await outsideOfEvent();
+    if (gone.signal.aborted || stream.closed || stream.destroyed) return;
     const gateways = await admit(stream, headers, options);
+    if (gone.signal.aborted || stream.closed || stream.destroyed) return;
+    using use = socket && connections.use(socket, true);
+    void use;
     stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
     // A stream has to be answered by trailers, whether it ends well or not.
     const responses = serve(requestsOf(stream, options), options.cache, {
@@ -195,7 +213,7 @@ async function handle(
       onEvent: options.onEvent,
       ...(options.patience ? { patience: options.patience } : {}),
       lifetime: (options.lifetime ?? 30 * 60_000) * (1 - (options.random ?? Math.random)() / 2),
-      signal: AbortSignal.any([signal, gone.signal]),
+      signal: stopped.signal,
     });
     metrics.stream(1);
     try {
@@ -215,6 +233,14 @@ async function handle(
     else log.warn("Refused an xDS stream", { code, message, peer: stream.session?.socket?.remoteAddress });
     finish(stream, code, message);
   }
+}
+
+/**
+ * Resolves once the runtime has handed over everything that has arrived with the stream. Deno 2.9.6 has been seen to crash when
+ * a session opens very many streams at once and they are answered while it is still reading them.
+ */
+function outsideOfEvent(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Rejects calls of other methods and peers that nobody knows. */
