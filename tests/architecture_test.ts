@@ -111,6 +111,14 @@ Deno.test("architecture: no state at module level, nothing ambient outside the r
   assertEquals(wrong, []);
 });
 
+Deno.test("architecture: what is combined with a long-lived signal is taken off it again", () => {
+  // `AbortSignal.any` cannot be: see controllers/runtime/signals.ts. A command's own signal lives as long as the process.
+  const wrong = [...texts].filter(([path, text]) =>
+    !/^(cli\/|controllers\/runtime\/signals\.ts$)/.test(path) && text.includes("AbortSignal.any(")
+  );
+  assertEquals(wrong.map(([path]) => path), []);
+});
+
 Deno.test("architecture: every file says why it exists", () => {
   assertEquals([...texts].filter(([, text]) => !/^\/\*\*.*?@module/s.test(text)).map(([path]) => path), []);
 });

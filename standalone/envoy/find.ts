@@ -8,6 +8,7 @@
  * @module
  */
 import type { Clock } from "../../controllers/runtime/clock.ts";
+import { linkSignals } from "../../controllers/runtime/signals.ts";
 import { capture } from "./capture.ts";
 import { isSupported, parseVersion, pinnedVersion, supportedText } from "./version.ts";
 import { fetchWheel, type Platform, remedyFor, wheelFor } from "./wheel.ts";
@@ -117,8 +118,8 @@ async function examine(
 
   const late = new AbortController();
   using _timer = clock.timer(patience, () => late.abort(new Error("late")));
-  const signals = signal ? [signal, late.signal] : [late.signal];
-  const result = await capture([absolute], ["--version"], { signal: AbortSignal.any(signals) })
+  using inTime = linkSignals(late.signal, ...(signal ? [signal] : []));
+  const result = await capture([absolute], ["--version"], { signal: inTime.signal })
     .catch((error) => {
       if (late.signal.aborted) return undefined;
       throw error;

@@ -6,6 +6,7 @@
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import { equal } from "../../controllers/runtime/equal.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
+import { linkSignals } from "../../controllers/runtime/signals.ts";
 import { type Admin, adminClient } from "./admin.ts";
 import { drain } from "./drain.ts";
 import { LogFile } from "./log_file.ts";
@@ -300,7 +301,8 @@ export class EnvoyProcess implements AsyncDisposable {
     // An Envoy that hangs, or that dies meanwhile, must not hold us up.
     const late = new AbortController();
     using _timer = clock.timer(deadline + 1_000, () => late.abort(new Error("Envoy does not answer")));
-    const signal = AbortSignal.any([life.ended, late.signal, this.#hurry.signal]);
+    using linked = linkSignals(life.ended, late.signal, this.#hurry.signal);
+    const { signal } = linked;
     try {
       const { clean, left } = await drain(this.admin, { clock, deadline, signal });
       if (!clean) {

@@ -7,6 +7,7 @@ import type {
 } from "@cloudydeno/kubernetes-apis/deps.ts";
 import { ConnectionError, KubeError } from "../../kube/errors.ts";
 import { elect, type ElectionOptions, type Leadership } from "../../kube/lease.ts";
+import { CountingSignal } from "../support/counting_signal.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { random as randomOf } from "../support/random.ts";
 
@@ -436,4 +437,19 @@ Deno.test("among five, with faults at random, never two lead at once, and mostly
     await Promise.all(stopping);
   }
   assert(leaderless < samples / 2, `without a leader ${leaderless} of ${samples} times`);
+});
+
+Deno.test("renewals and tries leave nothing on the signals that they end with", async () => {
+  const leases = new Leases(), clock = new FakeClock(), stops = [new CountingSignal(), new CountingSignal()];
+  const [a, b] = stops.map(({ signal }, i) =>
+    new Candidate(leases.client(`${i}`), clock, `${i}`, { signal })
+  );
+  await clock.advance(5_000);
+  const before = stops.map(({ listeners }) => listeners);
+  await clock.advance(200_000);
+  assert(leases.log.filter((line) => line === "0 PUT").length > 90);
+  assert(leases.log.filter((line) => line === "1 GET").length > 90);
+  assertEquals(stops.map(({ listeners }) => listeners), before);
+  for (const stop of stops) stop.abort();
+  await Promise.all([a!.ended, b!.ended]);
 });
