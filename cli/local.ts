@@ -85,6 +85,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   });
   // Settles come before there is a data plane, which needs the port of the xDS server first.
   const started: { dataPlane?: DataPlane } = {};
+  const listeners = new Set<() => void>();
   const operator = await operate({
     kube,
     config: { ...defaultConfig, ...options.config },
@@ -98,6 +99,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     settled: (operator) => {
       if (operator.translation.gateways.changed.size > 0) started.dataPlane?.sync(wantsOf(operator));
       options.settled?.(operator);
+      for (const listener of [...listeners]) listener();
     },
   });
   stack.use(operator.xds);
@@ -132,6 +134,17 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
       metrics,
       awaited: () => loop.awaited,
       report: () => reportOf(operator, dataPlane.statuses()),
+      watch: (listener) => {
+        const envoys = dataPlane.onChange(listener);
+        listeners.add(listener);
+        return {
+          [Symbol.dispose]() {
+            listeners.delete(listener);
+            envoys[Symbol.dispose]();
+          },
+        };
+      },
+      clock,
       log,
     }),
   );

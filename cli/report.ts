@@ -31,6 +31,7 @@ export function reportOf(operator: Operator, processes: ReadonlyMap<GatewayKey, 
   }
   return {
     version,
+    sequence: graph.sequence,
     gateways,
     watches: Object.fromEntries(
       [...watches].filter(([, { state }]) => state !== "watching").map(([plural, health]) => [

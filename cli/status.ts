@@ -11,7 +11,7 @@ import { kindOf } from "../crds/mod.ts";
 import { KubeError } from "../kube/client.ts";
 import { list } from "../kube/list.ts";
 import type { Kube } from "../kube/types.ts";
-import { askReport, type ProxyReport, type Report } from "./admin.ts";
+import { askReport, followReports, type ProxyReport, type Report } from "./admin.ts";
 import { isGood, isNegative } from "./conditions.ts";
 import { connect, type ConnectOptions } from "./connect.ts";
 import { type Io, UsageError } from "./io.ts";
@@ -21,6 +21,7 @@ import { type Paint, painter } from "./style.ts";
 interface Options extends ConnectOptions {
   readonly data: string;
   readonly namespace?: string;
+  readonly watch?: boolean;
   readonly output: "text" | "json" | "yaml";
 }
 
@@ -57,6 +58,7 @@ export function registerStatus(program: Command, io: Io): void {
   program.command("status")
     .description("Show every object with its conditions, and every proxy with what it lacks")
     .option("-n, --namespace <namespace>", "only objects of this namespace")
+    .option("-w, --watch", "show it again after every change, until Ctrl-C")
     .addOption(outputOption("text", "json", "yaml"))
     .addOption(dataOption()).addOption(kubeconfigOption()).addOption(contextOption())
     .addHelpText(
@@ -66,21 +68,57 @@ The exit status is 1 if something is not as it should be.
 
 Examples:
   gatehouse status
+  gatehouse status --watch
   gatehouse status -n shop -o json
   gatehouse status --kubeconfig ~/.kube/config --context prod`,
     )
     .action(async (options: Options) => {
-      const kube = await connect(io, options);
-      const report = await askReport(`${options.data}/operator.sock`, io.signal);
-      const entries = await collect(kube, report, options, io.signal);
-      const healthy = entries.every(isHealthy) && (report?.failures.length ?? 0) === 0;
-      if (options.output === "text") io.out(asText(entries, report, painter(io.outIsTerminal, io.env)));
-      else {
-        const result = { healthy, objects: entries, ...report && { operator: report } };
-        io.out(options.output === "json" ? JSON.stringify(result, null, 2) + "\n" : stringify(result));
-      }
+      const kube = await connect(io, options), socket = `${options.data}/operator.sock`;
+      let healthy: boolean;
+      if (options.watch) {
+        const reports = followReports(socket, io.signal);
+        healthy = await follow(reports, (report) => show(kube, report, options, io), io);
+      } else healthy = (await show(kube, await askReport(socket, io.signal), options, io)).healthy;
       if (!healthy) throw new UsageError("Something is not as it should be, see above", { status: 1 });
     });
+}
+
+interface Shown {
+  readonly healthy: boolean;
+}
+
+/** Shows again what has changed, until the operator or the user stops. Resolves with whether all was well at last. */
+async function follow(
+  reports: AsyncIterable<Report>,
+  show: (report: Report) => Promise<Shown>,
+  io: Io,
+): Promise<boolean> {
+  let last: Shown | undefined;
+  try {
+    for await (const report of reports) last = await show(report);
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+  }
+  if (!last) {
+    throw new UsageError("Cannot watch: no operator runs on this machine with this --data", { status: 1 });
+  }
+  return last.healthy;
+}
+
+async function show(kube: Kube, report: Report | undefined, options: Options, io: Io): Promise<Shown> {
+  const entries = await collect(kube, report, options, io.signal);
+  const healthy = entries.every(isHealthy) && (report?.failures.length ?? 0) === 0;
+  const result = { healthy, objects: entries, ...report && { operator: report } };
+  const text = options.output === "text"
+    ? asText(entries, report, painter(io.outIsTerminal, io.env))
+    : options.output === "yaml"
+    ? stringify(result)
+    // One line for each state, so that programs can follow.
+    : JSON.stringify(result, null, options.watch ? 0 : 2) + "\n";
+  const clear = options.watch && io.outIsTerminal ? "\x1b[H\x1b[2J" : "";
+  const separator = options.watch && !clear && options.output !== "json" ? "---\n" : "";
+  io.out(clear + separator + text);
+  return { healthy };
 }
 
 async function collect(

@@ -100,6 +100,11 @@ export class DataPlane implements AsyncDisposable {
     return this.#fleet.statuses();
   }
 
+  /** Calls `listener` whenever the state of an Envoy changes, until disposed of. */
+  onChange(listener: () => void): Disposable {
+    return this.#fleet.onChange(listener);
+  }
+
   /** Drains and ends all Envoys. */
   async stop(options: StopOptions = {}): Promise<void> {
     await this.#addresses[Symbol.asyncDispose]();
