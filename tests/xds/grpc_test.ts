@@ -313,6 +313,61 @@ Deno.test("a full server makes room for a new proxy, but not at the cost of thos
   }
 });
 
+Deno.test("a connection that opens stream after stream is cut, before the runtime suffers from it", async () => {
+  await using xds = await start();
+  using client = xds.connect();
+  const codes: (string | undefined)[] = [];
+  for (let i = 0; i < 40 && !client.session.closed && !client.session.destroyed; i++) {
+    const call = client.call("/another");
+    call.drain();
+    codes.push((await call.status).code);
+  }
+  assertEquals(codes.filter((code) => code === "12").length, 32);
+  if (!client.session.destroyed) await once(client.session, "close");
+  using again = xds.connect();
+  const call = again.call();
+  call.send(request("cluster"));
+  assertEquals((await call.next())?.nonce, "1");
+  call.stream.close();
+  await call.status;
+});
+
+Deno.test("proxies that open streams in bursts, reset them and vanish leave the server as it was", async () => {
+  const random = seeded(7), ended: Promise<unknown>[] = [];
+  let streams = 0, opened = 0;
+  const stream = (change: 1 | -1) => {
+    streams += change;
+    if (change > 0) opened++;
+  };
+  await using xds = await start({ metrics: { ...noMetrics, stream } });
+  put(xds.cache, resource("cluster:a", "1"));
+  for (let round = 0; round < 25; round++) {
+    using client = xds.connect();
+    await once(client.session, "remoteSettings");
+    const calls = Array.from({ length: 16 }, () => client.call());
+    for (const call of calls) {
+      call.drain();
+      call.send(request("cluster"));
+      ended.push(call.status);
+    }
+    const waited = random.int(16);
+    if (random.int(3) > 0) {
+      await Promise.race([once(calls[waited]!.stream, "response"), calls[waited]!.status]);
+    }
+    for (const call of calls) if (random.int(2)) call.stream.close(8);
+  }
+  await Promise.all(ended);
+  using client = xds.connect();
+  const call = client.call();
+  call.send(request("cluster"));
+  assertEquals((await call.next())?.nonce, "1");
+  call.stream.close();
+  await call.status;
+  await xds.server[Symbol.asyncDispose]();
+  assert(opened > 25);
+  assertEquals(streams, 0);
+});
+
 Deno.test("a slow reader is written to as it reads, and the pieces are not copied for it", async () => {
   const large: XdsResource = {
     ...resource("cluster:a", "1"),
