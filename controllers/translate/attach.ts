@@ -7,11 +7,13 @@
  */
 import type { Namespace, ParentReference } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
-import type { Read, Table } from "../runtime/graph.ts";
+import type { Key, Read, Table } from "../runtime/graph.ts";
+import { allowsNamespace } from "./allowed_namespaces.ts";
 import { type Fault, join } from "./conditions.ts";
-import { gatewayGroup, type GatewayModel, type Listener } from "./gateways.ts";
+import type { GatewayModel } from "./gateways.ts";
 import { intersect } from "./hostnames.ts";
-import { matchesSelector } from "./labels.ts";
+import type { ListenerSetModel } from "./listener_sets.ts";
+import { gatewayGroup, type Listener } from "./listeners.ts";
 import type { RouteKindName, RouteModel } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
 
@@ -22,11 +24,11 @@ export interface AttachedHostname {
 }
 
 export interface AttachedListener {
-  readonly name: string;
+  readonly id: Key;
   readonly hostnames: readonly AttachedHostname[];
 }
 
-/** One parentRef that leads to a Gateway of ours. */
+/** One parentRef that leads to a Gateway of ours, or to a ListenerSet that adds to one. */
 export interface Parent {
   readonly ref: ParentReference;
   readonly gateway: GatewayKey;
@@ -49,6 +51,7 @@ export interface Attachment {
 
 export interface AttachTables {
   readonly gateways: Table<GatewayModel>;
+  readonly listenerSets: Table<ListenerSetModel>;
   readonly namespaces: Table<Namespace>;
 }
 
@@ -61,17 +64,46 @@ export function attach(
   const invalid = invalidity(resolved);
   const parents: Parent[] = [];
   for (const ref of distinct(route)) {
-    const { group = gatewayGroup, kind = "Gateway", namespace = route.namespace, name } = ref;
-    if (group !== gatewayGroup || kind !== "Gateway") continue;
-    const gateway = `${namespace}/${name}`;
-    const model = read(tables.gateways, gateway);
-    if (model === undefined || model.terminating) continue;
-    const attached = attachTo(route, ref, namespace, model, read, tables);
+    const target = targetOf(ref, route, read, tables);
+    if (target === undefined) continue;
+    const { gateway } = target;
+    const attached = target.refused ?? attachTo(route, ref, target, read, tables);
     if ("reason" in attached) parents.push({ ref, gateway, refused: attached, listeners: [] });
     else parents.push({ ref, gateway, ...invalid && { refused: invalid }, listeners: attached });
   }
   if (parents.length === 0) return undefined;
   return { kind: route.kind, key: route.key, generation: route.generation, parents };
+}
+
+/** What a parentRef names: the listeners of a Gateway alone, or those of one ListenerSet. */
+interface Target {
+  readonly kind: "Gateway" | "ListenerSet";
+  readonly namespace: string;
+  readonly gateway: GatewayKey;
+  readonly listeners: readonly Listener[];
+  /** Why nothing attaches. */
+  readonly refused?: Fault;
+}
+
+/** Looks up what a parentRef names; `undefined` if that is not ours. */
+function targetOf(
+  ref: ParentReference,
+  route: RouteModel,
+  read: Read,
+  { gateways, listenerSets }: AttachTables,
+): Target | undefined {
+  const { group = gatewayGroup, kind = "Gateway", namespace = route.namespace, name } = ref;
+  if (group !== gatewayGroup || kind !== "Gateway" && kind !== "ListenerSet") return undefined;
+  const key = `${namespace}/${name}`;
+  const set = kind === "ListenerSet" ? read(listenerSets, key) : undefined;
+  const gateway = kind === "Gateway" ? key : set?.gateway;
+  const model = gateway === undefined ? undefined : read(gateways, gateway);
+  if (gateway === undefined || model === undefined || model.terminating) return undefined;
+  const refused = set?.refused && {
+    reason: "NoMatchingParent",
+    message: `ListenerSet "${key}" is not accepted: ${set.refused.message}`,
+  };
+  return { kind, namespace, gateway, listeners: (set ?? model).listeners, ...refused && { refused } };
 }
 
 /** The parentRefs without repetitions. */
@@ -107,19 +139,24 @@ function invalidity({ rules }: ResolvedRoute): Fault | undefined {
 function attachTo(
   route: RouteModel,
   ref: ParentReference,
-  gatewayNamespace: string,
-  { listeners }: GatewayModel,
+  target: Target,
   read: Read,
   { namespaces }: AttachTables,
 ): readonly AttachedListener[] | Fault {
-  // An empty name means the whole Gateway, as no name does.
+  const { listeners, namespace } = target;
+  // An empty name means all of the parent, as no name does.
   const named = listeners.filter(({ name, port }) =>
     (!ref.sectionName || ref.sectionName === name) && (ref.port === undefined || ref.port === port)
   );
-  if (named.length === 0) return { reason: "NoMatchingParent", message: noMatch(ref, listeners) };
+  if (named.length === 0) return { reason: "NoMatchingParent", message: noMatch(ref, target) };
   const allowed = named.filter((listener) =>
     listener.kinds.some(({ kind }) => kind === route.kind) &&
-    allowsNamespace(listener, gatewayNamespace, route.namespace, () => read(namespaces, route.namespace))
+    allowsNamespace(
+      listener.namespaces,
+      namespace,
+      route.namespace,
+      () => read(namespaces, route.namespace),
+    )
   );
   if (allowed.length === 0) {
     const which = named.length === 1 ? `Listener "${named[0]?.name}" does not allow` : "No listener allows";
@@ -128,12 +165,12 @@ function attachTo(
       message: `${which} ${route.kind} from namespace "${route.namespace}" by its allowedRoutes and protocol`,
     };
   }
-  const attached = allowed.flatMap(({ name, hostname }): AttachedListener[] => {
+  const attached = allowed.flatMap(({ id, hostname }): AttachedListener[] => {
     const hostnames = route.hostnames.flatMap((original): AttachedHostname[] => {
       const effective = intersect(hostname, original);
       return effective === undefined ? [] : [{ original, effective }];
     });
-    return hostnames.length > 0 ? [{ name, hostnames }] : [];
+    return hostnames.length > 0 ? [{ id, hostnames }] : [];
   });
   if (attached.length === 0) {
     return {
@@ -145,36 +182,13 @@ function attachTo(
   return attached;
 }
 
-function noMatch(ref: ParentReference, listeners: readonly Listener[]): string {
+function noMatch(ref: ParentReference, { kind, listeners }: Target): string {
   const wanted = [
     ...ref.sectionName ? [`name "${ref.sectionName}"`] : [],
     ...ref.port === undefined ? [] : [`port ${ref.port}`],
   ].join(" and ");
   const known = listeners.map(({ name, port }) => `"${name}" on port ${port}`).join(", ");
   return wanted
-    ? `The Gateway has no listener with ${wanted}, only ${known}`
-    : "The Gateway has no listeners";
-}
-
-function allowsNamespace(
-  { namespaces }: Listener,
-  gatewayNamespace: string,
-  routeNamespace: string,
-  namespaceOf: () => Namespace | undefined,
-): boolean {
-  switch (namespaces.from) {
-    case "All":
-      return true;
-    case "Same":
-      return routeNamespace === gatewayNamespace;
-    case "None":
-      return false;
-    case "Selector":
-      return matchesSelector(namespaces.selector, labelsOf(namespaceOf(), routeNamespace));
-  }
-}
-
-/** The label that every cluster puts on a namespace is taken for granted: files for offline use lack it. */
-function labelsOf(namespace: Namespace | undefined, name: string): { readonly [name: string]: string } {
-  return { "kubernetes.io/metadata.name": name, ...namespace?.metadata.labels };
+    ? `The ${kind} has no listener with ${wanted}, only ${known}`
+    : `The ${kind} has no listeners`;
 }

@@ -7,7 +7,7 @@ import type { ConfigMap } from "../../crds/mod.ts";
 import type { Graph, Key, Read, Table } from "../runtime/graph.ts";
 import { type Authorities, readAuthorities, type Unusable } from "./certificates.ts";
 import { bug, type Fault } from "./conditions.ts";
-import type { ObjectRef } from "./gateways.ts";
+import type { ObjectRef } from "./listeners.ts";
 
 /** What there is to know about a ConfigMap without looking at its certificates. Row key: `namespace/name`. */
 export type AuthorityFacts = { readonly problem: string } | { readonly fingerprint: string };

@@ -8,7 +8,7 @@ import type { BackendTls } from "../ir/mod.ts";
 import type { Group, Read, Table } from "../runtime/graph.ts";
 import { policiesFor, type Policy } from "./backend_tls.ts";
 import type { Fault } from "./conditions.ts";
-import { gatewayGroup } from "./gateways.ts";
+import { gatewayGroup } from "./listeners.ts";
 import { granted } from "./grants.ts";
 
 /** A cluster that is wanted, and the port of the Service that it stands for. */

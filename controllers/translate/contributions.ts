@@ -1,5 +1,5 @@
 /**
- * Who puts what into the proxies of which Gateway: Gateways, routes, Services and Secrets.
+ * Who puts what into the proxies of which Gateway: Gateways, ListenerSets, routes, Services and Secrets.
  *
  * Contributions say what is meant. They must not depend on rejections, or a rejection would lift itself.
  *
@@ -13,8 +13,8 @@ import { contributionOf, type Placement, serviceContribution, serviceOrigin } fr
 import {
   type GatewayState,
   listenerContent,
-  listenerPiece,
   meantListeners,
+  type OwnerState,
   type Rejections,
 } from "./ports.ts";
 import type { ResolvedRoute } from "./rules.ts";
@@ -22,6 +22,7 @@ import { secretContent, secretContributions, type SecretTables } from "./secrets
 
 export interface ContributionTables {
   readonly states: Table<GatewayState>;
+  readonly owners: Table<OwnerState>;
   readonly secrets: SecretTables;
   /** The clusters that Gateways are meant to have. */
   readonly meant: Table<GatewayCluster>;
@@ -30,7 +31,7 @@ export interface ContributionTables {
 }
 
 export function deriveContributions(graph: Graph, tables: ContributionTables): Ir["contributions"] {
-  const { states, secrets, meant, placements, resolved } = tables;
+  const { states, owners, secrets, meant, placements, resolved } = tables;
   const byService = graph.index(
     "meant clusters by service",
     meant,
@@ -39,11 +40,11 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
   const contentIn = (read: Read) => (secret: string) => secretContent(secret, read, secrets);
   const all = graph.union<Contribution>("contributions by sort", [
     [
-      "gateways ",
+      "listeners ",
       graph.derive(
-        "contributions of gateways",
-        states,
-        (state, read) => gatewayContribution(state, contentIn(read)),
+        "contributions of listeners",
+        owners,
+        (owner, read) => listenersContribution(owner, contentIn(read)),
       ),
     ],
     ["secrets ", secretContributions(graph, secrets, states)],
@@ -73,15 +74,15 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
   });
 }
 
-function gatewayContribution(state: GatewayState, contentOf: Rejections["contentOf"]): Contribution {
-  const { gateway, generation } = state;
+function listenersContribution(owner: OwnerState, contentOf: Rejections["contentOf"]): Contribution {
+  const { gateway, origin, generation } = owner;
   return {
     gateway,
-    origin: `Gateway/${gateway}`,
+    origin,
     generation,
-    pieces: meantListeners(state).map((listener) => ({
-      id: listenerPiece(gateway, listener.listener.name),
-      content: listenerContent(state, listener, contentOf),
+    pieces: meantListeners(owner).map((listener) => ({
+      id: listener.listener.id,
+      content: listenerContent(owner, listener, contentOf),
       resources: [
         `listener:${listener.portKey}`,
         `routes:${listener.portKey}`,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Gateway, GatewayClass } from "../../crds/mod.ts";
+import type { Gateway, GatewayClass, ListenerSet } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
 import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
 import type { Attachment } from "./attach.ts";
@@ -12,22 +12,37 @@ import type { Class } from "./classes.ts";
 import type { GatewayCluster } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
-import type { GatewayModel } from "./gateways.ts";
 import { within } from "./keys.ts";
+import type { ListenerSetModel } from "./listener_sets.ts";
 import type { RouteObject } from "./objects.ts";
-import type { Served } from "./placements.ts";
+import type { Placement, Served } from "./placements.ts";
 import { ancestorsOf } from "./policy_status.ts";
-import { type GatewayState, rejectionOf, type Rejections } from "./ports.ts";
+import {
+  type GatewayState,
+  type ListenerState,
+  type OwnerState,
+  rejectionOf,
+  type Rejections,
+} from "./ports.ts";
 import type { RouteModel } from "./route_kind.ts";
 import { routeKinds } from "./route_kinds.ts";
 import { originOf, type ResolvedRoute } from "./rules.ts";
-import { classStatus, type DesiredStatus, gatewayStatus, routeStatus } from "./statuses.ts";
+import {
+  classStatus,
+  type DesiredStatus,
+  gatewayStatus,
+  listenerSetStatus,
+  type OwnerFacts,
+  refusedSetStatus,
+  routeStatus,
+} from "./statuses.ts";
 import type { World } from "./world.ts";
 
 export interface StatusTables {
   readonly classes: Table<Class>;
-  readonly gateways: Table<GatewayModel>;
+  readonly listenerSets: Table<ListenerSetModel>;
   readonly states: Table<GatewayState>;
+  readonly owners: Table<OwnerState>;
   readonly rejectionsIn: (gateway: GatewayKey, read: Read) => Rejections;
   readonly routesByKind: readonly (readonly [prefix: string, routes: Table<RouteModel>])[];
   readonly resolved: Table<ResolvedRoute>;
@@ -36,15 +51,16 @@ export interface StatusTables {
   readonly policiesByService: Table<Group<Policy>>;
   /** The clusters that Gateways are meant to have. */
   readonly meant: Table<GatewayCluster>;
+  readonly placements: Table<Placement>;
   readonly served: Table<Served>;
 }
 
 /** Derives the desired statuses. Row key: `Kind/namespace/name`. */
 export function deriveStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
-  const { classes, routesByKind, resolved, attachments, served } = tables;
+  const { classes, routesByKind, resolved, attachments, placements, served } = tables;
   return graph.union<DesiredStatus>("statuses", [
     ["GatewayClass/", graph.derive("statuses of classes", classes, (model) => classStatus(model))],
-    ["Gateway/", deriveGatewayStatuses(graph, world, tables)],
+    ...deriveOwnerStatuses(graph, world, tables),
     ["BackendTLSPolicy/", derivePolicyStatuses(graph, world, tables)],
     ...routesByKind.map(([prefix, routes]) => {
       const own = graph.derive(`statuses of ${routes.name}`, routes, (route, read) => {
@@ -53,6 +69,7 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
         return attachment && rules && routeStatus(attachment, {
           resolved: rules,
           verdict: (gateway) => read(world.verdicts, within(gateway, origin)),
+          placement: (gateway) => read(placements, within(gateway, origin)),
           served: (gateway) => read(served, within(gateway, origin)),
           proxies: (gateway) => read(world.proxies, gateway)?.length,
         });
@@ -62,30 +79,61 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
   ]);
 }
 
-function deriveGatewayStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
-  const { gateways, states, attachments, rejectionsIn } = tables;
+/** The statuses of Gateways and of ListenerSets, with those of their listeners. */
+function deriveOwnerStatuses(
+  graph: Graph,
+  world: World,
+  tables: StatusTables,
+): readonly (readonly [prefix: string, statuses: Table<DesiredStatus>])[] {
+  const { listenerSets, states, owners, attachments, rejectionsIn } = tables;
   const byListener = graph.index("attachments by listener", attachments, ({ parents }) => {
     const accepted = parents.filter(({ refused }) => refused === undefined);
-    const listeners = accepted.flatMap(({ gateway, listeners }) =>
-      listeners.map(({ name }) => `${gateway}/${name}`)
-    );
-    return [...new Set(listeners)];
+    return [...new Set(accepted.flatMap(({ listeners }) => listeners.map(({ id }) => id)))];
   });
   const attached = graph.derive("attached routes", byListener, (group) => group.size);
-  return graph.derive("statuses of gateways", states, (state, read, key) => {
-    const model = read(gateways, key);
-    const origin = within(key, `Gateway/${key}`);
-    const rejections = rejectionsIn(key, read);
-    return model && gatewayStatus(model, {
-      listeners: state.listeners,
+  // Listeners that TLS ends at, by port: what overlaps with one may be another owner's.
+  const secured = graph.derive("secured listeners", owners, ({ listeners }) => ({
+    listeners: listeners.filter(({ tls }) => tls !== undefined),
+  }));
+  const securedByPort = graph.index(
+    "secured listeners by port",
+    secured,
+    ({ listeners }) => [...new Set(listeners.map(({ portKey }) => portKey))],
+  );
+  const onPort = graph.derive(
+    "listeners by port",
+    securedByPort,
+    (group, _, key): readonly ListenerState[] =>
+      [...group.values()].flatMap(({ listeners }) => listeners.filter(({ portKey }) => portKey === key)),
+  );
+  const factsOf = (owner: OwnerState, read: Read): OwnerFacts => {
+    const { gateway, origin } = owner;
+    const rejections = rejectionsIn(gateway, read);
+    return {
+      verdict: read(world.verdicts, within(gateway, origin)),
+      proxies: read(world.proxies, gateway)?.length,
+      attached: (listener) => read(attached, listener) ?? 0,
+      rejection: (listener) => rejectionOf(owner, listener, rejections),
+      onPort: (portKey) => read(onPort, portKey) ?? [],
+    };
+  };
+  const ofGateways = graph.derive("statuses of gateways", states, (state, read, key) => {
+    const owner = state.owners.get(`Gateway/${key}`);
+    const { attachedListenerSets, clientCertificate } = state;
+    return owner && gatewayStatus(owner, {
+      ...factsOf(owner, read),
       addresses: read(world.addresses, key),
-      clientCertificate: state.clientCertificate,
-      verdict: read(world.verdicts, origin),
-      proxies: read(world.proxies, key)?.length,
-      attached: (listener) => read(attached, `${key}/${listener}`) ?? 0,
-      rejection: (listener) => rejectionOf(state, listener, rejections),
+      attachedListenerSets,
+      clientCertificate,
     });
   });
+  const ofSets = graph.derive("statuses of listener sets", listenerSets, (model, read) => {
+    const { gateway, origin, refused } = model;
+    const owner = read(owners, within(gateway, origin));
+    if (owner === undefined) return refused && refusedSetStatus(model, refused);
+    return listenerSetStatus(owner, { ...factsOf(owner, read), addresses: read(world.addresses, gateway) });
+  });
+  return [["Gateway/", ofGateways], ["ListenerSet/", ofSets]];
 }
 
 function derivePolicyStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
@@ -113,8 +161,8 @@ export function deriveDue(
   statuses: Table<DesiredStatus>,
   config: Config,
 ): Table<StatusWrite> {
-  const own = (["GatewayClass", "Gateway"] as const).map((kind) => {
-    const source: Table<GatewayClass | Gateway> = objects[kind];
+  const own = (["GatewayClass", "Gateway", "ListenerSet"] as const).map((kind) => {
+    const source: Table<GatewayClass | Gateway | ListenerSet> = objects[kind];
     const table = graph.derive(`due for ${kind}s`, source, (object, read, key) => {
       const desired = read(statuses, `${kind}/${key}`);
       return desired?.kind === kind ? dueForOwn(object, key, desired) : undefined;

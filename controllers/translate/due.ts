@@ -12,6 +12,7 @@ import type {
   Condition,
   Gateway,
   GatewayClass,
+  ListenerSet,
   ParentReference,
 } from "../../crds/mod.ts";
 import { equal } from "../runtime/equal.ts";
@@ -48,6 +49,7 @@ type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTrans
 const ownTypes = {
   GatewayClass: ["Accepted"],
   Gateway: ["Accepted", "Programmed", "ResolvedRefs", "InsecureFrontendValidationMode"],
+  ListenerSet: ["Accepted", "Programmed"],
   listener: ["Accepted", "Conflicted", "ResolvedRefs", "Programmed", "OverlappingTLSConfig"],
   parent: ["Accepted", "ResolvedRefs", "Programmed", "PartiallyInvalid"],
   ancestor: ["Accepted", "ResolvedRefs", "Programmed"],
@@ -59,11 +61,11 @@ const mostParents = 32, mostAncestors = 16;
 /** The longest list of addresses that the API takes. */
 const mostAddresses = 16;
 
-/** Compares a GatewayClass or Gateway, ours, with its desired status. */
+/** Compares an object that is ours alone with its desired status. */
 export function dueForOwn(
-  object: GatewayClass | Gateway,
+  object: GatewayClass | Gateway | ListenerSet,
   key: Key,
-  desired: Extract<DesiredStatus, { readonly kind: "GatewayClass" | "Gateway" }>,
+  desired: Extract<DesiredStatus, { readonly kind: "GatewayClass" | "Gateway" | "ListenerSet" }>,
 ): StatusWrite | undefined {
   const status = object.status;
   const operations: PatchOperation[] = [];
@@ -73,17 +75,24 @@ export function dueForOwn(
     status?.conditions,
     merge(status?.conditions ?? [], desired.conditions, ownTypes[desired.kind], desired.generation),
   );
-  if (desired.kind === "Gateway") {
-    const gateway = (object as Gateway).status;
+  if (desired.kind !== "GatewayClass") {
+    const observed = (object as Gateway | ListenerSet).status?.listeners;
     put(
       operations,
       "/status/listeners",
-      gateway?.listeners,
-      mergeListeners(gateway?.listeners ?? [], desired.listeners, desired.generation),
+      observed,
+      mergeListeners(observed ?? [], desired.listeners, desired.generation),
     );
+  }
+  if (desired.kind === "Gateway") {
+    const gateway = (object as Gateway).status;
     if (desired.addresses) {
       const addresses = desired.addresses.slice(0, mostAddresses);
       put(operations, "/status/addresses", gateway?.addresses, addresses);
+    }
+    const { attachedListenerSets: before } = gateway ?? {};
+    if (before !== undefined || desired.attachedListenerSets > 0) {
+      put(operations, "/status/attachedListenerSets", before, desired.attachedListenerSets);
     }
   }
   return write(object, key, desired.kind, status !== undefined, operations);

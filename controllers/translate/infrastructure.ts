@@ -16,7 +16,7 @@ export interface Infrastructure {
   /** Why nothing is to be created: the Gateway as a whole is not accepted. */
   readonly refused?: string;
   /**
-   * The ports of the listeners, as the spec has them, sorted; those too that turned out not to be available, since
+   * The ports of the listeners, those of ListenerSets included, as the specs have them, sorted; those too that turned out not to be available, since
    * that may change.
    */
   readonly ports: readonly { readonly port: number; readonly transport: "tcp" | "udp" }[];
@@ -28,7 +28,8 @@ export interface Infrastructure {
 
 export function infrastructureOf(model: GatewayModel, state: GatewayState | undefined): Infrastructure {
   const { uid, generation, className, terminating, requested, infrastructure, refused } = model;
-  const wanted = (state?.listeners ?? []).filter(({ listener }) => listener.refused === undefined);
+  const all = [...state?.owners.values() ?? []].flatMap(({ listeners }) => listeners);
+  const wanted = all.filter(({ listener }) => listener.refused === undefined);
   const ports = [...new Map(wanted.map(({ portKey, listener }) => [portKey, listener.port]))]
     .map(([key, port]) => ({ port, transport: key.endsWith("/udp") ? "udp" as const : "tcp" as const }))
     .sort((a, b) => a.port - b.port || (a.transport < b.transport ? -1 : 1));

@@ -1,5 +1,5 @@
 /**
- * Row keys that are made of a Gateway's key and something else.
+ * Keys that are made of others: of a Gateway's and something else, of a kind and an object's.
  *
  * @module
  */
@@ -20,6 +20,12 @@ export function split(key: Key): readonly [gateway: GatewayKey, rest: string] {
 /** The origin of a piece: of `HTTPRoute/default/web/rule/0` it is `HTTPRoute/default/web`. */
 export function originOfPiece(piece: Key): Origin {
   return piece.split("/").slice(0, 3).join("/");
+}
+
+/** The parts of an origin: `ListenerSet/default/web` is a `ListenerSet` with the key `default/web`. */
+export function splitOrigin(origin: Origin): readonly [kind: string, key: Key] {
+  const slash = origin.indexOf("/");
+  return [origin.slice(0, slash), origin.slice(slash + 1)];
 }
 
 /** The namespace of `namespace/name`. */

@@ -4,12 +4,14 @@
  * @module
  */
 import type { ReferenceGrant } from "../../crds/mod.ts";
+import type { Origin } from "../ir/mod.ts";
 import type { Group, Read, Table } from "../runtime/graph.ts";
 import { type AuthorityFacts, resolveAuthorities } from "./authorities.ts";
 import { type Certificate, type Unusable, validityProblem } from "./certificates.ts";
 import type { Fault } from "./conditions.ts";
-import { type ClientValidation, gatewayGroup, type Listener, type ObjectRef } from "./gateways.ts";
+import { type ClientValidation, gatewayGroup, type Listener, type ObjectRef } from "./listeners.ts";
 import { granted } from "./grants.ts";
+import { namespaceOf, splitOrigin } from "./keys.ts";
 
 /**
  * What there is to know about a Secret without looking at what it keeps: this stays the same when a certificate is
@@ -47,7 +49,7 @@ export interface ListenerTls {
 }
 
 export interface TlsTables {
-  /** Of the Secrets that Gateways refer to. */
+  /** Of the Secrets that Gateways and ListenerSets refer to. */
   readonly certificates: Table<CertificateFacts>;
   /** Of the ConfigMaps that Gateways refer to. */
   readonly authorities: Table<AuthorityFacts>;
@@ -61,14 +63,24 @@ export interface Referrer {
   readonly namespace: string;
 }
 
-/** Resolves what a listener refers to; `undefined` if TLS does not end there. */
+/** Whom a reference in the object with this origin is made by. */
+export function referrerOf(owner: Origin): Referrer {
+  const [kind, key] = splitOrigin(owner);
+  return { kind: kind === "ListenerSet" ? kind : "Gateway", namespace: namespaceOf(key) };
+}
+
+/**
+ * Resolves what a listener refers to; `undefined` if TLS does not end there. Its owner refers to certificates, the
+ * Gateway to the authorities of clients: what is granted to one is not granted to the other.
+ */
 export function resolveListenerTls(
-  { certificates: refs, clients }: Listener,
-  from: Referrer,
+  { certificates: refs, clients, owner }: Listener,
+  gateway: Referrer,
   read: Read,
   tables: TlsTables,
 ): ListenerTls | undefined {
   if (refs === undefined) return undefined;
+  const from = referrerOf(owner);
   const certificates = new Set<string>(), dnsNames = new Set<string>();
   const faults: Fault[] = [];
   if (refs.length === 0) {
@@ -91,7 +103,7 @@ export function resolveListenerTls(
       });
     }
   }
-  const asked = clients && resolveClients(clients, from, read, tables);
+  const asked = clients && resolveClients(clients, gateway, read, tables);
   return {
     certificates: [...certificates],
     dnsNames: [...dnsNames].sort(),

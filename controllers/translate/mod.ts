@@ -6,7 +6,7 @@
  *                               Secrets ─► certificates ─────────────────► secrets
  *                                   ▲          ▼
  *     GatewayClass ─► classes ─► gateways ─► states ─► listening ─► ports ─► listeners
- *                                   │          │          └────┐
+ *                    ListenerSet ─► sets ───────┘          └────┐
  *     routes of all kinds ─► routes ─► resolved ─► attachments ─► placements ─► served ─► virtual hosts, clusters
  *                                                                    └─► contributions          └─► endpoints
  *
@@ -27,7 +27,8 @@ import { deriveContributions } from "./contributions.ts";
 import type { StatusWrite } from "./due.ts";
 import { modelGateway, unreadableGateway } from "./gateways.ts";
 import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
-import { namespaceOf, originOfPiece, split, within } from "./keys.ts";
+import { namespaceOf, originOfPiece, split, splitOrigin, within } from "./keys.ts";
+import { modelListenerSet, unreadableListenerSet } from "./listener_sets.ts";
 import type { RouteObject } from "./objects.ts";
 import { placeRoute, serve } from "./placements.ts";
 import { resolveClientCertificate, resolveListenerTls } from "./listener_tls.ts";
@@ -35,7 +36,7 @@ import { irListener, listeningOf, portOf, type Rejections, stateOfGateway } from
 import { modelRoute, unreadableRoute } from "./route_kind.ts";
 import { descriptionOf, routeKinds } from "./route_kinds.ts";
 import { originOf, resolveRoute, unresolvableRoute } from "./rules.ts";
-import { deriveSecrets, readSecrets, secretContent } from "./secrets.ts";
+import { deriveSecrets, type ListenerOwner, readSecrets, secretContent } from "./secrets.ts";
 import { deriveDue, deriveStatuses } from "./derive_statuses.ts";
 import type { DesiredStatus } from "./statuses.ts";
 import { deriveVirtualHosts } from "./virtual_hosts.ts";
@@ -69,6 +70,17 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     (object, read) => modelGateway(object, read, classes),
     { failed: (error, object) => unreadableGateway(object, error) },
   );
+  const listenerSets = graph.derive(
+    "listener sets",
+    objects.ListenerSet,
+    (object, read) => modelListenerSet(object, read, { gateways, namespaces: objects.Namespace }),
+    { failed: (error, object) => unreadableListenerSet(object, error) },
+  );
+  const setsByGateway = graph.index("listener sets by gateway", listenerSets, ({ gateway }) => [gateway]);
+  const listenerOwners = graph.union<ListenerOwner>("owners of listeners", [
+    ["Gateway/", gateways],
+    ["ListenerSet/", listenerSets],
+  ]);
   const routesByKind = routeKinds.map((description) => {
     const { kind } = description;
     const source: Table<RouteObject> = objects[kind];
@@ -85,7 +97,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     objects.ReferenceGrant,
     ({ metadata }) => [metadata.namespace ?? ""],
   );
-  const secrets = readSecrets(graph, world, gateways, config);
+  const secrets = readSecrets(graph, world, listenerOwners, config);
   const policies = graph.derive(
     "policies",
     objects.BackendTLSPolicy,
@@ -105,7 +117,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   );
   const attachments = graph.derive("attachments", routes, (route, read, key) => {
     const rules = read(resolved, key);
-    return rules && attach(route, rules, read, { gateways, namespaces: objects.Namespace });
+    return rules && attach(route, rules, read, { gateways, listenerSets, namespaces: objects.Namespace });
   });
 
   // Listeners meet their certificates, the ports that were really bound, and rejections.
@@ -118,30 +130,43 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     contentOf: (secret) => secretContent(secret, read, secrets),
   });
   const tls = { certificates: secrets.certificateFacts, authorities: secrets.facts, grants };
+  const tlsByOwner = graph.derive("tls of listeners", listenerOwners, ({ listeners }, read, origin) => {
+    const [kind, key] = splitOrigin(origin);
+    const gateway = kind === "Gateway" ? key : read(listenerSets, key)?.gateway ?? "";
+    const referrer = { kind: "Gateway", namespace: namespaceOf(gateway) } as const;
+    return new Map(listeners.map((listener) => [
+      listener.id,
+      resolveListenerTls(listener, referrer, read, tls),
+    ]));
+  });
   const states = graph.derive("gateway states", gateways, (model, read, key) => {
     const from = { kind: "Gateway", namespace: namespaceOf(key) } as const;
-    return stateOfGateway(
-      key,
-      model,
-      read(world.addresses, key),
-      (listener) => resolveListenerTls(listener, from, read, tls),
-      model.clientCertificate && resolveClientCertificate(model.clientCertificate, from, read, tls),
-    );
+    return stateOfGateway(key, model, read(setsByGateway, key)?.values() ?? [], {
+      addresses: read(world.addresses, key),
+      tlsOf: ({ id, owner }) => read(tlsByOwner, owner)?.get(id),
+      clientCertificate: model.clientCertificate &&
+        resolveClientCertificate(model.clientCertificate, from, read, tls),
+    });
+  });
+  const statesByOwner = graph.index(
+    "gateway states by owner",
+    states,
+    ({ gateway, owners }) => [...owners.keys()].map((origin) => within(gateway, origin)),
+  );
+  const owners = graph.derive("owner states", statesByOwner, (group, _, key) => {
+    const [gateway, origin] = split(key);
+    return group.get(gateway)?.owners.get(origin);
   });
   const listening = graph.derive(
     "served listeners",
     states,
     (state, read, key) => listeningOf(state, rejectionsIn(key, read)),
   );
-  const statesByPort = graph.index(
-    "gateway states by port",
-    states,
-    ({ listeners }) => [...new Set(listeners.map(({ portKey }) => portKey))],
-  );
-  const ports = graph.derive("ports", statesByPort, (group, read, key) => {
-    for (const state of group.values()) {
-      const here = read(listening, state.gateway);
-      return here && portOf(key, state, here);
+  const listeningByPort = graph.index("gateways by port", listening, ({ ports }) => [...ports.keys()]);
+  const ports = graph.derive("ports", listeningByPort, (group, read, key) => {
+    for (const [gateway, here] of group) {
+      const state = read(states, gateway);
+      return state && portOf(key, state, here);
     }
   });
   const listeners = graph.derive("ir.listeners", ports, (port, read, key) => {
@@ -149,6 +174,18 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     return here && irListener(key, port, here);
   });
 
+  // A row for each listener: routes depend on theirs, and not on what else the Gateway has.
+  const listeningByListener = graph.index(
+    "gateways by listener",
+    listening,
+    ({ served }) => [...served.keys()],
+  );
+  const places = graph.derive("places of listeners", listeningByListener, (group, _, id) => {
+    for (const { served } of group.values()) {
+      const found = served.get(id);
+      return found && { portKey: found.portKey, bound: found.bound };
+    }
+  });
   // What each route means to put into each Gateway, and what is served of it.
   const byGateway = graph.index("attachments by gateway", attachments, (attachment) => {
     const taken = attachment.parents.filter(({ listeners }) => listeners.length > 0);
@@ -157,9 +194,9 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   });
   const placements = graph.derive("placements", byGateway, (group, read, key) => {
     const [gateway, origin] = split(key);
-    const here = read(listening, gateway);
-    if (here === undefined) return undefined;
-    for (const attachment of group.values()) return placeRoute(attachment, gateway, here.served, origin);
+    for (const attachment of group.values()) {
+      return placeRoute(attachment, gateway, (id) => read(places, id), origin);
+    }
   });
   const served = graph.derive("served routes", placements, (placement, read) => {
     const rules = read(resolved, placement.origin);
@@ -186,7 +223,9 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     attachments,
     rejectionsIn,
     secrets,
+    listenerSets,
     states,
+    owners,
     listening,
     ports,
     placements,

@@ -8,17 +8,17 @@ import { enumerate, type Fault } from "./conditions.ts";
 import { covers } from "./hostnames.ts";
 import type { ListenerState } from "./ports.ts";
 
-/** What overlaps with a listener among all of its Gateway; `undefined` if nothing does. */
-export function overlapOf(state: ListenerState, all: readonly ListenerState[]): Fault | undefined {
+/** What overlaps with a listener among all that share its port; `undefined` if nothing does. */
+export function overlapOf(state: ListenerState, onPort: readonly ListenerState[]): Fault | undefined {
   if (state.refused || state.tls === undefined) return undefined;
-  const others = all.filter((other) =>
-    other !== state && other.portKey === state.portKey && other.tls !== undefined && !other.refused
+  const others = onPort.filter((other) =>
+    other.listener.id !== state.listener.id && other.tls !== undefined && !other.refused
   );
   const byCertificate = others.filter((other) => certificatesOverlap(state, other));
   if (byCertificate.length > 0) {
     return {
       reason: "OverlappingCertificates",
-      message: `Its certificates are for names that those of ${named(byCertificate)} are for, too`,
+      message: `Its certificates are for names that those of ${named(byCertificate, state)} are for, too`,
     };
   }
   const byHostname = others.filter((other) =>
@@ -27,7 +27,7 @@ export function overlapOf(state: ListenerState, all: readonly ListenerState[]): 
   if (byHostname.length === 0) return undefined;
   return {
     reason: "OverlappingHostnames",
-    message: `Its hostname overlaps with that of ${named(byHostname)}`,
+    message: `Its hostname overlaps with that of ${named(byHostname, state)}`,
   };
 }
 
@@ -48,7 +48,10 @@ function isUnder(name: string, wildcard: string): boolean {
   return wildcard.startsWith("*.") && name.slice(name.indexOf(".")) === wildcard.slice(1);
 }
 
-function named(listeners: readonly ListenerState[]): string {
-  const names = enumerate(listeners.map(({ listener }) => `"${listener.name}"`));
-  return `listener${listeners.length > 1 ? "s" : ""} ${names}`;
+/** Names listeners of the same owner; what others are called is nobody's business. */
+function named(listeners: readonly ListenerState[], { listener: { owner } }: ListenerState): string {
+  const own = listeners.filter(({ listener }) => listener.owner === owner);
+  const names = own.map(({ listener }) => `"${listener.name}"`);
+  const strangers = own.length < listeners.length ? ["one of another owner"] : [];
+  return `listener${names.length > 1 ? "s" : ""} ${enumerate([...names, ...strangers])}`;
 }

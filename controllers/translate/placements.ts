@@ -23,7 +23,8 @@ export interface Placement {
 }
 
 export interface PlacedListener {
-  readonly name: string;
+  /** The listener's id. */
+  readonly id: Key;
   readonly portKey: Key;
   readonly bound: number;
   readonly hostnames: readonly AttachedHostname[];
@@ -49,24 +50,25 @@ export interface RejectedPart {
 }
 
 /** The routes that may answer for a hostname on a listener, by the hostname as the routes have it. */
-export function claimKey(gateway: GatewayKey, listener: string, original: string): Key {
+export function claimKey(gateway: GatewayKey, listener: Key, original: string): Key {
   return `${gateway}/${listener}|${original}`;
 }
 
+/** Places a route on the listeners that take it and are served; `placeOf` says where those are, by id. */
 export function placeRoute(
   attachment: Attachment,
   gateway: GatewayKey,
-  served: readonly ListenerState[],
+  placeOf: (id: Key) => Pick<ListenerState, "portKey" | "bound"> | undefined,
   origin: Origin,
 ): Placement | undefined {
-  const hostnames = new Map<string, readonly AttachedHostname[]>();
+  const hostnames = new Map<Key, readonly AttachedHostname[]>();
   for (const parent of attachment.parents) {
     if (parent.gateway !== gateway) continue;
-    for (const listener of parent.listeners) hostnames.set(listener.name, listener.hostnames);
+    for (const listener of parent.listeners) hostnames.set(listener.id, listener.hostnames);
   }
-  const listeners = served.flatMap(({ listener, portKey, bound }): PlacedListener[] => {
-    const own = hostnames.get(listener.name);
-    return own ? [{ name: listener.name, portKey, bound, hostnames: own }] : [];
+  const listeners = [...hostnames].flatMap(([id, hostnames]): PlacedListener[] => {
+    const place = placeOf(id);
+    return place ? [{ id, ...place, hostnames }] : [];
   });
   if (listeners.length === 0) return undefined;
   return { gateway, origin, generation: attachment.generation, listeners };
@@ -136,8 +138,8 @@ export function serve(
     }
     entries.push(...refused.size > 0 ? rule.entries.map((e) => withoutClusters(e, refused)) : rule.entries);
   }
-  const claims = listeners.flatMap(({ name, hostnames }) =>
-    hostnames.map(({ original }) => claimKey(gateway, name, original))
+  const claims = listeners.flatMap(({ id, hostnames }) =>
+    hostnames.map(({ original }) => claimKey(gateway, id, original))
   );
   return { gateway, claims, entries, clusters: [...clusters.values()], rejected };
 }

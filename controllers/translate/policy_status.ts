@@ -9,7 +9,7 @@ import type { Group, Key } from "../runtime/graph.ts";
 import { type Policy, type PolicyTarget, rivalsFor } from "./backend_tls.ts";
 import type { GatewayCluster } from "./clusters.ts";
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
-import { gatewayGroup } from "./gateways.ts";
+import { gatewayGroup } from "./listeners.ts";
 
 /** A Gateway that uses a policy, and how the policy fares there. */
 export interface DesiredAncestor {

@@ -3,14 +3,17 @@
  *
  * @module
  */
-import type { GatewayKey, Listener as IrListener, Rejection } from "../ir/mod.ts";
+import type { GatewayKey, Listener as IrListener, Origin, Rejection } from "../ir/mod.ts";
 import { equal } from "../runtime/equal.ts";
 import type { Group, Key } from "../runtime/graph.ts";
-import type { Fault } from "./conditions.ts";
+import { enumerate, type Fault } from "./conditions.ts";
 import { within } from "./keys.ts";
 import type { ListenerTls } from "./listener_tls.ts";
 import { covering } from "./hostnames.ts";
-import { type GatewayModel, type Listener, protocols } from "./gateways.ts";
+import type { GatewayModel } from "./gateways.ts";
+import { inOrder, type ListenerSetModel } from "./listener_sets.ts";
+import { type Listener, protocols } from "./listeners.ts";
+import { mergeListeners } from "./merged_listeners.ts";
 import type { Addresses } from "./world.ts";
 
 /** How things are with one listener, before the proxies have their say. */
@@ -26,27 +29,43 @@ export interface ListenerState {
   readonly tls?: ListenerTls;
 }
 
-/** The listeners of a Gateway. Row key: the Gateway. Absent while it is being deleted. */
-export interface GatewayState {
+/** The listeners of a Gateway, or of a ListenerSet that adds to it. Row key: `GATEWAY|ORIGIN`. */
+export interface OwnerState {
   readonly gateway: GatewayKey;
+  readonly origin: Origin;
   readonly generation: number;
   /** Why the whole of it is not Accepted: none of its listeners is served. */
   readonly refused?: Fault;
   readonly bind: readonly string[];
   readonly listeners: readonly ListenerState[];
+}
+
+/** A Gateway with all that is added to it. Row key: the Gateway. Absent while it is being deleted. */
+export interface GatewayState {
+  readonly gateway: GatewayKey;
+  readonly bind: readonly string[];
+  /** The Gateway itself and then its ListenerSets, in order of precedence, by origin. */
+  readonly owners: ReadonlyMap<Origin, OwnerState>;
+  /** How many ListenerSets are accepted. */
+  readonly attachedListenerSets: number;
   /** The Secret with the certificate that backends are shown. */
   readonly clientCertificate?: Key | Fault;
 }
 
-/** What is served of a Gateway. Row key: the Gateway. */
+/** What is served of a Gateway and its ListenerSets. Row key: the Gateway. */
 export interface Listening {
-  /** Every listener that is served, with the certificates that proxies take. */
-  readonly served: readonly ListenerState[];
+  /** Every listener that is served, with the certificates that proxies take, by id. */
+  readonly served: ReadonlyMap<Key, ListenerState>;
   /**
    * Those that are accepted but have no certificate. Their hostnames stay theirs: requests for them must not fall to a
    * listener with a wider one, whose routes were not meant for them.
    */
   readonly silent: readonly ListenerState[];
+  /** Both by {@linkcode ListenerState.portKey}. */
+  readonly ports: ReadonlyMap<Key, {
+    readonly served: readonly ListenerState[];
+    readonly silent: readonly ListenerState[];
+  }>;
   /** The Secret with the certificate that backends are shown, unless proxies refuse it. */
   readonly clientCertificate?: Key;
 }
@@ -57,55 +76,133 @@ export interface Port {
   readonly bind: readonly string[];
   readonly bound: number;
   readonly protocol: string;
-  /** Their names by hostname, those of silent ones included. */
+  /** Their ids by hostname, those of silent ones included. */
   readonly listeners: ReadonlyMap<string, string>;
 }
 
-/** Decides which listeners are accepted, given the ports that were really bound. */
+/** What there is to know about a Gateway besides the objects' specs. */
+export interface Surroundings {
+  readonly addresses: Addresses | undefined;
+  readonly tlsOf: (listener: Listener) => ListenerTls | undefined;
+  readonly clientCertificate: Key | Fault | undefined;
+}
+
+/** Decides which listeners are accepted, given those who add to the Gateway and the ports that were really bound. */
 export function stateOfGateway(
   gateway: GatewayKey,
   model: GatewayModel,
-  addresses: Addresses | undefined,
-  tlsOf: (listener: Listener) => ListenerTls | undefined,
-  clientCertificate: Key | Fault | undefined,
+  added: Iterable<ListenerSetModel>,
+  { addresses, tlsOf, clientCertificate }: Surroundings,
 ): GatewayState | undefined {
   if (model.terminating) return undefined;
-  const states = model.listeners.map((listener): ListenerState => {
-    const suffix = protocols[listener.protocol]?.transport === "udp" ? "/udp" : "";
-    const port = addresses?.ports?.[`${listener.port}${suffix}`];
-    const tls = tlsOf(listener);
-    const refused = listener.refused ?? tls?.refused ??
-      (port?.state === "failed" ? { reason: "PortUnavailable", message: port.message } : undefined);
-    return {
-      listener,
-      portKey: `${gateway}/${listener.port}${suffix}`,
-      bound: port?.state === "bound" ? port.port : listener.port,
-      ...refused && { refused },
-      ...tls && { tls },
-    };
-  });
+  const bind = addresses?.bind ?? [];
+  const sets = inOrder(added);
+  const merged = mergeListeners([model.listeners, ...sets.map(({ listeners }) => listeners)]);
+  const states = merged.map((listeners) =>
+    listeners.map((listener) => stateOf(gateway, listener, addresses, tlsOf))
+  );
+  const ports = firstByPort(states.flat());
+  const [own = [], ...others] = states.map((listeners) =>
+    listeners.map((state) => withoutCollision(state, ports))
+  );
+  const refused = model.refused ?? noneValid(own, ({ refused }) => refused === undefined);
+  const itself = `Gateway/${gateway}`;
+  const owners = new Map<Origin, OwnerState>([[itself, {
+    gateway,
+    origin: itself,
+    generation: model.generation,
+    ...refused && { refused },
+    bind,
+    listeners: own,
+  }]]);
+  let attachedListenerSets = 0;
+  for (const [i, set] of sets.entries()) {
+    const listeners = others[i] ?? [];
+    const refusedSet = set.refused ?? (refused && parentNotAccepted) ?? noneValid(listeners, isServable);
+    if (refusedSet === undefined) attachedListenerSets++;
+    const { origin, generation } = set;
+    owners.set(origin, {
+      gateway,
+      origin,
+      generation,
+      ...refusedSet && { refused: refusedSet },
+      bind,
+      listeners,
+    });
+  }
   return {
     gateway,
-    generation: model.generation,
-    ...model.refused && { refused: model.refused },
-    bind: addresses?.bind ?? [],
-    listeners: states.map((state) => withoutCollision(state, states)),
+    bind,
+    owners,
+    attachedListenerSets,
     ...clientCertificate !== undefined && { clientCertificate },
   };
 }
 
+const parentNotAccepted: Fault = {
+  reason: "ParentNotAccepted",
+  message: "The Gateway that it adds to is not accepted",
+};
+
+function stateOf(
+  gateway: GatewayKey,
+  listener: Listener,
+  addresses: Addresses | undefined,
+  tlsOf: Surroundings["tlsOf"],
+): ListenerState {
+  const suffix = protocols[listener.protocol]?.transport === "udp" ? "/udp" : "";
+  const port = addresses?.ports?.[`${listener.port}${suffix}`];
+  const tls = tlsOf(listener);
+  const refused = listener.refused ?? tls?.refused ??
+    (port?.state === "failed" ? { reason: "PortUnavailable", message: port.message } : undefined);
+  return {
+    listener,
+    portKey: `${gateway}/${listener.port}${suffix}`,
+    bound: port?.state === "bound" ? port.port : listener.port,
+    ...refused && { refused },
+    ...tls && { tls },
+  };
+}
+
+/** Of the listeners that share a port one is enough to know where the port is. */
+function firstByPort(states: readonly ListenerState[]): readonly ListenerState[] {
+  const first = new Map<Key, ListenerState>();
+  for (const state of states) {
+    if (state.refused === undefined && !first.has(state.portKey)) first.set(state.portKey, state);
+  }
+  return [...first.values()];
+}
+
 /** A port that was shifted may land on one that another listener asks for: that one keeps it. */
-function withoutCollision(state: ListenerState, states: readonly ListenerState[]): ListenerState {
+function withoutCollision(state: ListenerState, ports: readonly ListenerState[]): ListenerState {
   const { listener, bound } = state;
   if (state.refused || bound === listener.port) return state;
-  const owner = states.find((other) =>
-    other.refused === undefined && other.portKey !== state.portKey && other.bound === bound &&
+  const holder = ports.find((other) =>
+    other.portKey !== state.portKey && other.bound === bound &&
     (other.listener.port === bound || other.listener.port < listener.port)
   );
-  if (owner === undefined) return state;
-  const message =
-    `Cannot bind port ${listener.port} as ${bound}: listener "${owner.listener.name}" has that port`;
+  if (holder === undefined) return state;
+  const who = holder.listener.owner === listener.owner
+    ? `listener "${holder.listener.name}"`
+    : "another listener of the Gateway";
+  const message = `Cannot bind port ${listener.port} as ${bound}: ${who} has that port`;
   return { ...state, refused: { reason: "PortUnavailable", message } };
+}
+
+function noneValid(
+  all: readonly ListenerState[],
+  isValid: (listener: ListenerState) => boolean,
+): Fault | undefined {
+  if (all.some(isValid)) return undefined;
+  const message = all.length === 0 ? "There is no listener" : `No listener is valid: ${summary(all)}`;
+  return { reason: "ListenersNotValid", message };
+}
+
+/** Names listeners that are not valid, with the reasons. */
+export function summary(invalid: readonly ListenerState[]): string {
+  const names = enumerate(invalid.map(({ listener }) => `"${listener.name}"`));
+  const reasons = [...new Set(invalid.map(({ refused, tls }) => (refused ?? tls?.faults[0])?.reason ?? ""))];
+  return `listener${invalid.length === 1 ? "" : "s"} ${names} (${reasons.join(", ")})`;
 }
 
 /** Whether a listener has what it takes to be served. */
@@ -115,7 +212,7 @@ export function isServable({ refused, tls }: ListenerState): boolean {
 
 /** What the proxies are told because of a listener; what a rejection of it is compared with. */
 export function listenerContent(
-  state: GatewayState,
+  state: Pick<GatewayState, "bind">,
   { listener, bound, tls }: ListenerState,
   contentOf: Rejections["contentOf"],
 ): unknown {
@@ -130,19 +227,14 @@ export function listenerContent(
   };
 }
 
-/** The piece of the data plane that a listener is. */
-export function listenerPiece(gateway: GatewayKey, listener: string): Key {
-  return `Gateway/${gateway}/listener/${listener}`;
-}
-
 /** The origin of what a Secret puts into proxies, which is one piece; also that piece. */
 export function secretOrigin(secret: Key): Key {
   return `Secret/${secret}`;
 }
 
-/** The listeners that are meant to be served: those that are accepted and have a certificate, of a Gateway that is. */
-export function meantListeners(state: GatewayState): readonly ListenerState[] {
-  return state.refused ? [] : state.listeners.filter(isServable);
+/** The listeners of an owner that are meant to be served: those that are accepted and have a certificate. */
+export function meantListeners(owner: OwnerState): readonly ListenerState[] {
+  return owner.refused ? [] : owner.listeners.filter(isServable);
 }
 
 /** What there is to know about rejections. */
@@ -155,53 +247,68 @@ export interface Rejections {
 
 /** What is served: what is meant, without what the proxies refuse. */
 export function listeningOf(state: GatewayState, rejections: Rejections): Listening {
-  const served = meantListeners(state).flatMap((listener): readonly ListenerState[] => {
-    if (ownRejection(state, listener, rejections)) return [];
-    const { tls } = listener;
-    if (tls === undefined) return [listener];
-    const certificates = tls.certificates.filter((secret) => !secretRejection(state, secret, rejections));
-    return certificates.length > 0 ? [{ ...listener, tls: { ...tls, certificates } }] : [];
-  });
-  const names = new Set(served.map(({ listener }) => listener.name));
-  const silent = state.refused
-    ? []
-    : state.listeners.filter((listener) =>
-      listener.tls !== undefined && listener.refused === undefined && !names.has(listener.listener.name) &&
-      !ownRejection(state, listener, rejections)
-    );
+  const served = new Map<Key, ListenerState>(), silent: ListenerState[] = [];
+  const ports = new Map<Key, { readonly served: ListenerState[]; readonly silent: ListenerState[] }>();
+  for (const owner of state.owners.values()) {
+    if (owner.refused) continue;
+    for (const listener of owner.listeners) {
+      if (listener.refused || ownRejection(owner, listener, rejections)) continue;
+      const shown = withAcceptedCertificates(state, listener, rejections);
+      const port = ports.get(listener.portKey) ?? { served: [], silent: [] };
+      ports.set(listener.portKey, port);
+      if (isServable(shown)) {
+        served.set(shown.listener.id, shown);
+        port.served.push(shown);
+      } else {
+        silent.push(listener);
+        port.silent.push(listener);
+      }
+    }
+  }
   const { clientCertificate: shown } = state;
   const usable = typeof shown === "string" && !secretRejection(state, shown, rejections);
-  return { served, silent, ...usable && { clientCertificate: shown } };
+  return { served, silent, ports, ...usable && { clientCertificate: shown } };
+}
+
+/** A listener without the certificates that the proxies refuse. */
+function withAcceptedCertificates(
+  state: GatewayState,
+  listener: ListenerState,
+  rejections: Rejections,
+): ListenerState {
+  const { tls } = listener;
+  if (tls === undefined) return listener;
+  const certificates = tls.certificates.filter((secret) => !secretRejection(state, secret, rejections));
+  return { ...listener, tls: { ...tls, certificates } };
 }
 
 /** The rejection that keeps a listener from being served: its own, or those of all its certificates. */
 export function rejectionOf(
-  state: GatewayState,
+  owner: OwnerState,
   listener: ListenerState,
   rejections: Rejections,
 ): Rejection | undefined {
-  const own = ownRejection(state, listener, rejections);
+  const own = ownRejection(owner, listener, rejections);
   if (own || listener.tls === undefined) return own;
-  const all = listener.tls.certificates.map((secret) => secretRejection(state, secret, rejections));
+  const all = listener.tls.certificates.map((secret) => secretRejection(owner, secret, rejections));
   return all.includes(undefined)
     ? undefined
     : all.find((rejection) => rejection?.message !== undefined) ?? all[0];
 }
 
 function ownRejection(
-  state: GatewayState,
+  owner: OwnerState,
   listener: ListenerState,
   rejections: Rejections,
 ): Rejection | undefined {
-  const piece = listenerPiece(state.gateway, listener.listener.name);
-  const rejection = rejections.of(`Gateway/${state.gateway}`)?.get(within(state.gateway, piece));
-  return rejection && equal(rejection.content, listenerContent(state, listener, rejections.contentOf))
+  const rejection = rejections.of(owner.origin)?.get(within(owner.gateway, listener.listener.id));
+  return rejection && equal(rejection.content, listenerContent(owner, listener, rejections.contentOf))
     ? rejection
     : undefined;
 }
 
 function secretRejection(
-  { gateway }: GatewayState,
+  { gateway }: Pick<GatewayState, "gateway">,
   secret: Key,
   { of, contentOf }: Rejections,
 ): Rejection | undefined {
@@ -214,30 +321,30 @@ function secretRejection(
 export function ownerOf(
   port: Port,
   hostname: string,
-): { readonly name: string; readonly hostname: string } | undefined {
+): { readonly id: Key; readonly hostname: string } | undefined {
   for (const candidate of covering(hostname)) {
-    const name = port.listeners.get(candidate);
-    if (name !== undefined) return { name, hostname: candidate };
+    const id = port.listeners.get(candidate);
+    if (id !== undefined) return { id, hostname: candidate };
   }
   return undefined;
 }
 
 /** One port of a Gateway; `undefined` if none of its listeners is served. */
-export function portOf(portKey: Key, state: GatewayState, { served, silent }: Listening): Port | undefined {
-  const first = served.find((listener) => listener.portKey === portKey);
+export function portOf(portKey: Key, state: GatewayState, { ports }: Listening): Port | undefined {
+  const { served = [], silent = [] } = ports.get(portKey) ?? {};
+  const [first] = served;
   if (first === undefined) return undefined;
-  const own = [...served, ...silent].filter((listener) => listener.portKey === portKey);
   return {
     gateway: state.gateway,
     bind: state.bind,
     bound: first.bound,
     protocol: first.listener.protocol,
-    listeners: new Map(own.map(({ listener }) => [listener.hostname, listener.name])),
+    listeners: new Map([...served, ...silent].map(({ listener }) => [listener.hostname, listener.id])),
   };
 }
 
-export function irListener(portKey: Key, port: Port, { served }: Listening): IrListener {
-  const own = served.filter((listener) => listener.portKey === portKey);
+export function irListener(portKey: Key, port: Port, { ports }: Listening): IrListener {
+  const own = ports.get(portKey)?.served ?? [];
   const chains = own.flatMap(({ listener, tls }) =>
     tls
       ? [{

@@ -17,9 +17,9 @@ import { type Certificate, readCertificate, takeCertificate, type Unusable } fro
 import type { GatewayCluster } from "./clusters.ts";
 import { bug } from "./conditions.ts";
 import type { Config } from "./config.ts";
-import type { GatewayModel } from "./gateways.ts";
 import { split, within } from "./keys.ts";
 import { type CertificateFacts, factsOf } from "./listener_tls.ts";
+import type { Listener, ObjectRef } from "./listeners.ts";
 import { authoritiesOf } from "./placements.ts";
 import {
   type GatewayState,
@@ -30,19 +30,25 @@ import {
 } from "./ports.ts";
 import type { World } from "./world.ts";
 
-/** What Gateways and policies refer to. Row key of all: `namespace/name`. */
+/** What Gateways, ListenerSets and policies refer to. Row key of all: `namespace/name`. */
 export interface SecretTables extends AuthorityTables {
   readonly certificates: Table<Certificate | Unusable>;
   readonly certificateFacts: Table<CertificateFacts>;
 }
 
+/** A Gateway or a ListenerSet, as far as it refers to Secrets and ConfigMaps. */
+export interface ListenerOwner {
+  readonly listeners: readonly Listener[];
+  readonly clientCertificate?: ObjectRef;
+}
+
 export function readSecrets(
   graph: Graph,
   { objects, time }: World,
-  gateways: Table<GatewayModel>,
+  owners: Table<ListenerOwner>,
   { validate }: Config,
 ): SecretTables {
-  const references = graph.derive("references of gateways", gateways, ({ listeners, clientCertificate }) => {
+  const references = graph.derive("references of listeners", owners, ({ listeners, clientCertificate }) => {
     const refs = listeners.flatMap(({ certificates }) => certificates ?? []);
     const secrets = [...refs, ...clientCertificate ? [clientCertificate] : []]
       .filter(({ group, kind }) => group === "" && kind === "Secret");
@@ -81,7 +87,7 @@ export function readSecrets(
     }),
   );
   const all = graph.union<{ readonly configMaps: readonly Key[] }>("references to ConfigMaps", [
-    ["gateways ", references],
+    ["listeners ", references],
     ["policies ", ofPolicies],
   ]);
   return { certificates, certificateFacts, ...deriveAuthorities(graph, objects.ConfigMap, all) };
@@ -120,7 +126,7 @@ export function deriveSecrets(
     [
       "listeners ",
       graph.derive("secrets of listeners", listening, ({ served }, _, gateway) => ({
-        keys: keysOf(gateway, served.flatMap(secretsOf)),
+        keys: keysOf(gateway, [...served.values()].flatMap(secretsOf)),
       })),
     ],
     [
@@ -158,7 +164,9 @@ export function secretContributions(
 ): Table<Contribution> {
   const needs = graph.derive("meant secrets", states, (state, _, gateway) => {
     const { clientCertificate: shown } = state;
-    const names = meantListeners(state).flatMap(({ tls }) => tls?.certificates ?? []);
+    const names = [...state.owners.values()].flatMap(meantListeners).flatMap(({ tls }) =>
+      tls?.certificates ?? []
+    );
     return { keys: keysOf(gateway, typeof shown === "string" ? [...names, shown] : names) };
   });
   const byUse = graph.index("meant secrets in use", needs, ({ keys }) => keys);

@@ -8,11 +8,12 @@ import type { Rejection, Verdict } from "../ir/mod.ts";
 import type { Attachment, Parent } from "./attach.ts";
 import type { Class } from "./classes.ts";
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
-import type { GatewayModel, RouteGroupKind } from "./gateways.ts";
+import type { ListenerSetModel } from "./listener_sets.ts";
+import type { RouteGroupKind } from "./listeners.ts";
 import { overlapOf } from "./overlaps.ts";
-import type { Served } from "./placements.ts";
+import type { Placement, Served } from "./placements.ts";
 import type { DesiredAncestor } from "./policy_status.ts";
-import { isServable, type ListenerState } from "./ports.ts";
+import { isServable, type ListenerState, type OwnerState, summary } from "./ports.ts";
 import type { RouteKindName } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
 import type { Addresses } from "./world.ts";
@@ -29,8 +30,15 @@ export type DesiredStatus =
     readonly generation: number;
     readonly conditions: readonly DesiredCondition[];
     readonly listeners: readonly DesiredListener[];
+    readonly attachedListenerSets: number;
     /** Absent while it is not known: what is there stays. */
     readonly addresses?: Addresses["assigned"];
+  }
+  | {
+    readonly kind: "ListenerSet";
+    readonly generation: number;
+    readonly conditions: readonly DesiredCondition[];
+    readonly listeners: readonly DesiredListener[];
   }
   | {
     readonly kind: RouteKindName;
@@ -76,58 +84,129 @@ export function classStatus(model: Class): DesiredStatus {
   };
 }
 
-/** What the status of a Gateway depends on besides its spec. */
-export interface GatewayFacts {
-  readonly listeners: readonly ListenerState[];
-  readonly addresses: Addresses | undefined;
-  /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
-  readonly clientCertificate: string | Fault | undefined;
+/** What the statuses of a Gateway's and a ListenerSet's listeners depend on, besides the listeners. */
+export interface OwnerFacts {
   readonly verdict: Verdict | undefined;
-  /** How many proxies it is expected to have; `undefined` if there is none yet. */
+  /** How many proxies the Gateway is expected to have; `undefined` if there is none yet. */
   readonly proxies: number | undefined;
-  /** Number of attached routes by listener. */
+  /** Number of attached routes by the id of the listener. */
   readonly attached: (listener: string) => number;
   /** The rejection that applies to a listener. */
   readonly rejection: (listener: ListenerState) => Rejection | undefined;
+  /** All listeners of the Gateway and its ListenerSets on a port. */
+  readonly onPort: (portKey: string) => readonly ListenerState[];
 }
 
-export function gatewayStatus(model: GatewayModel, facts: GatewayFacts): DesiredStatus {
+/** What the status of a Gateway depends on besides its listeners. */
+export interface GatewayFacts extends OwnerFacts {
+  readonly addresses: Addresses | undefined;
+  readonly attachedListenerSets: number;
+  /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
+  readonly clientCertificate: string | Fault | undefined;
+}
+
+export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredStatus {
   const { addresses } = facts;
-  const invalid = facts.listeners.filter((listener) => !isServable(listener));
-  const refused = model.refused ?? noneValid(facts.listeners);
-  const progress = refused
+  const progress = owner.refused
     ? { reason: "Invalid", message: "Not programmed, since the Gateway is not accepted" }
-    : invalid.length === facts.listeners.length
-    ? {
-      reason: "Invalid",
-      message: `Not programmed, since there is nothing to serve without ${summary(invalid)}`,
-    }
-    : pendingOf(model.generation, facts.verdict, facts.proxies);
-  // Once it is known which listeners are refused, the verdict does not speak of the others.
-  const culprits = facts.listeners.some((listener) => facts.rejection(listener)?.message !== undefined);
-  const others = culprits && facts.verdict?.state === "rejected" ? undefined : progress;
+    : progressOf(owner, facts);
   return {
     kind: "Gateway",
-    generation: model.generation,
+    generation: owner.generation,
     conditions: [
-      condition(
-        "Accepted",
-        refused,
-        invalid.length > 0
-          ? { reason: "ListenersNotValid", message: `Accepted without ${summary(invalid)}` }
-          : { reason: "Accepted", message: "Every listener is valid" },
-      ),
+      accepted(owner),
       condition(
         "Programmed",
-        refused ? progress : addressFault(addresses) ?? progress,
+        owner.refused ? progress : addressFault(addresses) ?? progress,
         programmed(facts.verdict),
       ),
       ...clientCertificateCondition(facts.clientCertificate),
-      ...insecureFrontend(facts.listeners),
+      ...insecureFrontend(owner.listeners),
     ],
-    listeners: facts.listeners.map((state) => listenerStatus(state, others, facts)),
+    listeners: listenerStatuses(owner, progress, facts),
+    attachedListenerSets: facts.attachedListenerSets,
     ...addresses && { addresses: addresses.assigned },
   };
+}
+
+export function listenerSetStatus(
+  owner: OwnerState,
+  facts: OwnerFacts & Pick<GatewayFacts, "addresses">,
+): DesiredStatus {
+  const { refused, generation } = owner;
+  const progress = refused ? notProgrammed(refused) : progressOf(owner, facts);
+  const unaddressed = refused ? undefined : addressFault(facts.addresses);
+  return {
+    kind: "ListenerSet",
+    generation,
+    conditions: [
+      accepted(owner),
+      condition(
+        "Programmed",
+        unaddressed ? { reason: "ParentNotProgrammed", message: unaddressed.message } : progress,
+        programmed(facts.verdict),
+      ),
+    ],
+    listeners: listenerStatuses(
+      owner,
+      refused ? { reason: "Invalid", message: notAccepted } : progress,
+      facts,
+    ),
+  };
+}
+
+/** The status of a ListenerSet that is refused as a whole, by a Gateway that is not even there any more, perhaps. */
+export function refusedSetStatus({ generation }: ListenerSetModel, refused: Fault): DesiredStatus {
+  return {
+    kind: "ListenerSet",
+    generation,
+    conditions: [
+      condition("Accepted", refused, allValid),
+      condition("Programmed", notProgrammed(refused), allValid),
+    ],
+    listeners: [],
+  };
+}
+
+/** Why a ListenerSet is not programmed if it is not accepted. */
+function notProgrammed({ reason }: Fault): Fault {
+  return { reason: reason === "ParentNotAccepted" ? "ParentNotProgrammed" : reason, message: notAccepted };
+}
+
+const allValid = { reason: "Accepted", message: "Every listener is valid" };
+
+function accepted({ refused, listeners }: OwnerState): DesiredCondition {
+  const invalid = listeners.filter((listener) => !isServable(listener));
+  return condition(
+    "Accepted",
+    refused,
+    invalid.length > 0
+      ? { reason: "ListenersNotValid", message: `Accepted without ${summary(invalid)}` }
+      : allValid,
+  );
+}
+
+/** Why an owner that is accepted is not programmed. */
+function progressOf(
+  { generation, listeners }: OwnerState,
+  { verdict, proxies }: OwnerFacts,
+): Fault | undefined {
+  if (listeners.some(isServable)) return pendingOf(generation, verdict, proxies);
+  return {
+    reason: "Invalid",
+    message: `Not programmed, since there is nothing to serve without ${summary(listeners)}`,
+  };
+}
+
+function listenerStatuses(
+  { listeners }: OwnerState,
+  progress: Fault | undefined,
+  facts: OwnerFacts,
+): readonly DesiredListener[] {
+  // Once it is known which listeners are refused, the verdict does not speak of the others.
+  const culprits = listeners.some((listener) => facts.rejection(listener)?.message !== undefined);
+  const others = culprits && facts.verdict?.state === "rejected" ? undefined : progress;
+  return listeners.map((state) => listenerStatus(state, others, facts));
 }
 
 function clientCertificateCondition(found: string | Fault | undefined): readonly DesiredCondition[] {
@@ -149,18 +228,6 @@ function insecureFrontend(listeners: readonly ListenerState[]): readonly Desired
     reason: "ConfigurationChanged",
     message: `Clients without a valid certificate may pass on port ${ports} (AllowInsecureFallback)`,
   }];
-}
-
-function noneValid(all: readonly ListenerState[]): Fault | undefined {
-  if (all.some(({ refused }) => refused === undefined)) return undefined;
-  const message = all.length === 0 ? "There is no listener" : `No listener is valid: ${summary(all)}`;
-  return { reason: "ListenersNotValid", message };
-}
-
-function summary(invalid: readonly ListenerState[]): string {
-  const names = enumerate(invalid.map(({ listener }) => `"${listener.name}"`));
-  const reasons = [...new Set(invalid.map(({ refused, tls }) => (refused ?? tls?.faults[0])?.reason ?? ""))];
-  return `listener${invalid.length === 1 ? "" : "s"} ${names} (${reasons.join(", ")})`;
 }
 
 function addressFault(addresses: Addresses | undefined): Fault | undefined {
@@ -203,12 +270,12 @@ function refusedListener(words: string): Fault {
 function listenerStatus(
   state: ListenerState,
   progress: Fault | undefined,
-  facts: GatewayFacts,
+  facts: OwnerFacts,
 ): DesiredListener {
   const { listener, refused, bound, tls } = state;
   const rejection = facts.rejection(state);
   const unresolved = [...listener.unresolved ? [listener.unresolved] : [], ...tls?.faults ?? []];
-  const overlap = overlapOf(state, facts.listeners);
+  const overlap = overlapOf(state, facts.onPort(state.portKey));
   const unusable: Fault | undefined = refused
     ? { reason: listener.conflict ? refused.reason : "Invalid", message: notAccepted }
     : !isServable(state)
@@ -220,7 +287,7 @@ function listenerStatus(
   return {
     name: listener.name,
     supportedKinds: listener.kinds,
-    attachedRoutes: facts.attached(listener.name),
+    attachedRoutes: facts.attached(listener.id),
     conditions: [
       condition("Accepted", refused, { reason: "Accepted", message: `The listener is valid${shifted}` }),
       listener.conflict ? { type: "Conflicted", status: "True", ...listener.conflict } : {
@@ -247,6 +314,7 @@ export interface RouteFacts {
   readonly resolved: ResolvedRoute;
   readonly verdict: (gateway: string) => Verdict | undefined;
   readonly served: (gateway: string) => Served | undefined;
+  readonly placement: (gateway: string) => Placement | undefined;
   /** How many proxies a Gateway is expected to have; `undefined` if there is none yet. */
   readonly proxies: (gateway: string) => number | undefined;
 }
@@ -263,12 +331,13 @@ export function routeStatus({ kind, generation, parents }: Attachment, facts: Ro
 }
 
 function parentConditions(
-  { gateway, refused }: Parent,
+  { gateway, refused, listeners }: Parent,
   generation: number,
-  { resolved, verdict, served, proxies }: RouteFacts,
+  { resolved, verdict, served, placement, proxies }: RouteFacts,
 ): readonly DesiredCondition[] {
   const { rules, unresolved } = resolved;
-  const here = refused ? undefined : served(gateway);
+  const placed = placement(gateway)?.listeners.some(({ id }) => listeners.some((one) => one.id === id));
+  const here = refused || !placed ? undefined : served(gateway);
   const progress = refused
     ? { reason: "Invalid", message: notAccepted }
     : here === undefined

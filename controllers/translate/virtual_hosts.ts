@@ -35,7 +35,9 @@ export function hostsOfPlacement({ listeners }: Placement): Hosts {
  * Every listener has a virtual host of its own hostname: one without routes keeps requests from wider listeners.
  */
 export function hostsOfListeners({ served, silent }: Listening): Hosts {
-  const keys = [...served, ...silent].map(({ portKey, listener }) => hostKey(portKey, listener.hostname));
+  const keys = [...served.values(), ...silent].map(({ portKey, listener }) =>
+    hostKey(portKey, listener.hostname)
+  );
   return { keys };
 }
 
@@ -52,7 +54,7 @@ export function splitHostKey(key: Key): readonly [portKey: Key, hostname: string
 export function virtualHost(
   key: Key,
   port: Port,
-  claims: (listener: string, original: string) => Group<Served> | undefined,
+  claims: (listener: Key, original: string) => Group<Served> | undefined,
 ): VirtualHost {
   const [portKey, hostname] = splitHostKey(key);
   const owner = ownerOf(port, hostname);
@@ -65,7 +67,7 @@ export function virtualHost(
   };
   const seen = new Set<Key>();
   for (const original of covering(hostname)) {
-    const members = owner === undefined ? undefined : claims(owner.name, original);
+    const members = owner === undefined ? undefined : claims(owner.id, original);
     if (members === undefined) continue;
     const entries = [...members].flatMap(([route, served]) => {
       if (seen.has(route)) return []; // Its rules are there already, for a more specific hostname.

@@ -108,8 +108,9 @@ function census(counts: Map<string, number>, { ir, statuses, world, due }: Batch
       ? status.ancestors.flatMap(({ conditions }) => conditions)
       : [
         ...status.conditions,
-        ...status.kind === "Gateway" ? status.listeners.flatMap((l) => l.conditions) : [],
+        ...status.kind === "GatewayClass" ? [] : status.listeners.flatMap((l) => l.conditions),
       ];
+    if ("attachedListenerSets" in status && status.attachedListenerSets > 0) see("attached listener sets");
     for (const { type, status: value, reason } of all) see(`${status.kind} ${type} ${value} ${reason}`);
   }
   for (const [, { entries }] of ir.virtualHosts.entries()) {
@@ -166,6 +167,18 @@ Deno.test("translate: going step by step comes to the same as starting anew, in 
     "HTTPRoute Programmed True Programmed",
     "HTTPRoute Programmed False Pending",
     "HTTPRoute Programmed False Invalid",
+    "ListenerSet Accepted True Accepted",
+    "ListenerSet Accepted True ListenersNotValid",
+    "ListenerSet Accepted False ListenersNotValid",
+    "ListenerSet Accepted False NotAllowed",
+    "ListenerSet Accepted False ParentNotAccepted",
+    "ListenerSet Conflicted True HostnameConflict",
+    "ListenerSet Conflicted True ProtocolConflict",
+    "ListenerSet ResolvedRefs False RefNotPermitted",
+    "ListenerSet Programmed True Programmed",
+    "ListenerSet Programmed False Pending",
+    "ListenerSet Programmed False ParentNotProgrammed",
+    "attached listener sets",
     "virtual hosts with more than three entries",
     "action forward",
     "action redirect",

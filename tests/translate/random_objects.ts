@@ -113,9 +113,44 @@ function gateway(rnd: Random): Raw {
     spec: {
       gatewayClassName: rnd.pick(["ours", "ours", "ours", "second", "theirs", "missing"]),
       listeners: Array.from({ length: 1 + rnd.int(4) }, (_, i) => listener(rnd, i)),
+      ...!rnd.oneIn(3) && { allowedListeners: allowedListeners(rnd) },
       ...rnd.oneIn(2) && { tls: gatewayTls(rnd) },
       ...rnd.oneIn(8) &&
         { addresses: [{ type: rnd.pick(["IPAddress", "NamedAddress"]), value: "192.0.2.1" }] },
+    },
+    ...rnd.oneIn(2) && { status: { conditions: conditions(rnd) } },
+  };
+}
+
+/** Where routes or ListenerSets may come from. */
+function allowedListeners(rnd: Random): Raw {
+  return {
+    namespaces: rnd.pick([
+      { from: "All" },
+      { from: "All" },
+      { from: "Same" },
+      { from: "None" },
+      { from: "Selector", selector: { matchLabels: { team: "blue" } } },
+    ]),
+  };
+}
+
+function listenerSet(rnd: Random): Raw {
+  const namespace = rnd.pick(namespaces), name = rnd.pick(["t1", "t2"]);
+  return {
+    apiVersion: gatewayGroup,
+    kind: "ListenerSet",
+    metadata: {
+      ...meta(rnd, "ListenerSet", namespace, name),
+      ...rnd.oneIn(10) && { deletionTimestamp: time(rnd) },
+    },
+    spec: {
+      parentRef: {
+        name: rnd.pick(["g1", "g2"]),
+        ...!rnd.oneIn(3) && { namespace: rnd.pick(namespaces) },
+        ...rnd.oneIn(10) && { kind: "Service", group: "" },
+      },
+      listeners: Array.from({ length: 1 + rnd.int(3) }, (_, i) => listener(rnd, i)),
     },
     ...rnd.oneIn(2) && { status: { conditions: conditions(rnd) } },
   };
@@ -212,7 +247,9 @@ export function route(rnd: Random): Raw {
     metadata: meta(rnd, "HTTPRoute", namespace, name),
     spec: {
       parentRefs: rnd.list(3, () => ({
-        name: rnd.pick(["g1", "g2"]),
+        ...rnd.oneIn(3)
+          ? { kind: "ListenerSet", name: rnd.pick(["t1", "t2"]) }
+          : { name: rnd.pick(["g1", "g2"]) },
         ...!rnd.oneIn(3) && { namespace: rnd.pick(namespaces) },
         ...rnd.oneIn(3) && { sectionName: `l${rnd.int(4)}` },
         ...rnd.oneIn(5) && { port: rnd.pick([80, 8080]) },
@@ -315,7 +352,7 @@ function grant(rnd: Random): Raw {
     kind: "ReferenceGrant",
     metadata: meta(rnd, "ReferenceGrant", rnd.pick(namespaces), "grant"),
     spec: {
-      from: ["HTTPRoute", "Gateway"].map((kind) => ({
+      from: ["HTTPRoute", "Gateway", "ListenerSet"].map((kind) => ({
         group: "gateway.networking.k8s.io",
         kind,
         namespace: rnd.pick(namespaces),
@@ -394,6 +431,8 @@ export function object(rnd: Random): ApiObject {
     route,
     gateway,
     gateway,
+    listenerSet,
+    listenerSet,
     gatewayClass,
     service,
     service,
@@ -417,7 +456,7 @@ export function beginning(rnd: Random): readonly ApiObject[] {
       metadata: meta(rnd, "GatewayClass", undefined, "ours"),
       spec: { controllerName },
     } as ApiObject,
-    ...[service, slice, secret, gateway, configMap, policy].flatMap((make) =>
+    ...[service, slice, secret, gateway, listenerSet, configMap, policy].flatMap((make) =>
       Array.from({ length: 10 }, () => make(rnd) as ApiObject)
     ),
     ...Array.from({ length: 30 }, () => object(rnd)),

@@ -1,0 +1,46 @@
+/**
+ * Which namespaces something may come from: routes for a listener, ListenerSets for a Gateway.
+ *
+ * @module
+ */
+import type { LabelSelector, Namespace } from "../../crds/mod.ts";
+import { matchesSelector } from "./labels.ts";
+
+export type AllowedNamespaces =
+  | { readonly from: "All" | "Same" | "None" }
+  | { readonly from: "Selector"; readonly selector: LabelSelector };
+
+/** Reads what the specification calls `from` and `selector`. */
+export function modelNamespaces(
+  namespaces: { readonly from?: string; readonly selector?: LabelSelector | undefined } | undefined,
+  byDefault: "Same" | "None",
+): AllowedNamespaces {
+  const { from = byDefault, selector } = namespaces ?? {};
+  if (from === "Selector") return { from, selector: selector ?? {} };
+  // A value that is new to us must not let in more than its author meant.
+  return { from: from === "All" || from === "Same" ? from : "None" };
+}
+
+/** Whether what is in namespace `other` may come to what is in namespace `own`. */
+export function allowsNamespace(
+  namespaces: AllowedNamespaces,
+  own: string,
+  other: string,
+  namespaceOf: () => Namespace | undefined,
+): boolean {
+  switch (namespaces.from) {
+    case "All":
+      return true;
+    case "Same":
+      return other === own;
+    case "None":
+      return false;
+    case "Selector":
+      return matchesSelector(namespaces.selector, labelsOf(namespaceOf(), other));
+  }
+}
+
+/** The label that every cluster puts on a namespace is taken for granted: files for offline use lack it. */
+function labelsOf(namespace: Namespace | undefined, name: string): { readonly [name: string]: string } {
+  return { "kubernetes.io/metadata.name": name, ...namespace?.metadata.labels };
+}

@@ -1,0 +1,72 @@
+/**
+ * The listeners of a Gateway and of the ListenerSets that add to it, as one list: where two of different owners cannot
+ * both be had, the one that comes first stays.
+ *
+ * @module
+ */
+import type { Key } from "../runtime/graph.ts";
+import type { Fault } from "./conditions.ts";
+import { compatible, type Listener, transport } from "./listeners.ts";
+
+/** What is taken of a port by those who go first. */
+interface Claims {
+  readonly protocols: Map<string, Listener>;
+  readonly hostnames: Map<string, Listener>;
+}
+
+/**
+ * Marks the listeners that lose against those of an owner before theirs; `owners` are in order of precedence, the Gateway
+ * first.
+ *
+ * Those that are in conflict within their owner are refused, but nobody who comes later gets what they ask for: a
+ * mistake of the owner of a hostname must not hand it to another.
+ */
+export function mergeListeners(owners: readonly (readonly Listener[])[]): readonly (readonly Listener[])[] {
+  const ports = new Map<Key, Claims>();
+  const claimsOn = (listener: Listener): Claims => {
+    const port = `${listener.port}/${transport(listener)}`;
+    const claims = ports.get(port) ?? { protocols: new Map(), hostnames: new Map() };
+    ports.set(port, claims);
+    return claims;
+  };
+  return owners.map((listeners) => {
+    const merged = listeners.map((listener) => {
+      if (listener.refused !== undefined) return listener;
+      const conflict = conflictWith(claimsOn(listener), listener);
+      return conflict ? { ...listener, conflict, refused: conflict } : listener;
+    });
+    for (const [i, listener] of listeners.entries()) {
+      const refused = merged[i]?.refused;
+      // It is refused for itself, such as its protocol, or it lost: then it takes nothing.
+      if (refused !== undefined && listener.conflict === undefined) continue;
+      const { protocols, hostnames } = claimsOn(listener);
+      if (!protocols.has(listener.protocol)) protocols.set(listener.protocol, listener);
+      if (!hostnames.has(listener.hostname)) hostnames.set(listener.hostname, listener);
+    }
+    return merged;
+  });
+}
+
+function conflictWith({ protocols, hostnames }: Claims, listener: Listener): Fault | undefined {
+  for (const [protocol, other] of protocols) {
+    if (compatible(listener.protocol, protocol)) continue;
+    return {
+      reason: "ProtocolConflict",
+      message: `Cannot share port ${listener.port} with ${holder(other)}: the protocols differ`,
+    };
+  }
+  const other = hostnames.get(listener.hostname);
+  if (other === undefined) return undefined;
+  const hostname = listener.hostname === "*" ? "no hostname" : `hostname "${listener.hostname}"`;
+  return {
+    reason: "HostnameConflict",
+    message: `Cannot tell it from ${holder(other)}: same port ${listener.port} and ${hostname}`,
+  };
+}
+
+/** Names a Gateway, which those who add to it know; other ListenerSets are nobody's business. */
+function holder({ owner }: Listener): string {
+  return owner.startsWith("Gateway/")
+    ? "a listener of the Gateway, which goes first"
+    : "a listener of another ListenerSet, which goes first";
+}
