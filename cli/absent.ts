@@ -20,9 +20,10 @@ interface ParentRef {
 interface SpecLike {
   readonly gatewayClassName?: string;
   readonly parentRefs?: readonly ParentRef[];
+  readonly parentRef?: ParentRef;
 }
 
-/** A line for each GatewayClass of a Gateway, and each Gateway of a route, that is not among `objects`. */
+/** A line for each GatewayClass of a Gateway, and each parent of a route or a ListenerSet, that is not among `objects`. */
 export function absent(objects: readonly ApiObject[]): readonly string[] {
   const ours = objects.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
   const there = new Set(
@@ -35,13 +36,18 @@ export function absent(objects: readonly ApiObject[]): readonly string[] {
     if (object.kind === "Gateway" && !there.has(`GatewayClass//${spec.gatewayClassName}`)) {
       lines.push(`GatewayClass "${spec.gatewayClassName}"`);
     }
-    for (const parent of object.kind.endsWith("Route") ? spec.parentRefs ?? [] : []) {
-      if ((parent.group ?? group) !== group || (parent.kind ?? "Gateway") !== "Gateway") continue;
-      const place = parent.namespace ?? namespace;
-      if (!there.has(`Gateway/${place}/${parent.name}`)) lines.push(`Gateway "${place}/${parent.name}"`);
+    for (const parent of parentsOf(object.kind, spec)) {
+      const kind = parent.kind ?? "Gateway", place = parent.namespace ?? namespace;
+      if ((parent.group ?? group) !== group || kind !== "Gateway" && kind !== "ListenerSet") continue;
+      if (!there.has(`${kind}/${place}/${parent.name}`)) lines.push(`${kind} "${place}/${parent.name}"`);
     }
     return [...new Set(lines)].map((line) =>
       `${object.kind}/${namespace}/${name}: ${line} is not among these files, so nothing can be said; add it`
     );
   });
+}
+
+function parentsOf(kind: string, { parentRefs = [], parentRef }: SpecLike): readonly ParentRef[] {
+  if (kind === "ListenerSet") return parentRef ? [parentRef] : [];
+  return kind.endsWith("Route") ? parentRefs : [];
 }

@@ -87,13 +87,13 @@ export interface Frontend {
   readonly namespace: string;
 }
 
-/** Reads the listeners of one owner, and finds those among them that cannot be told apart. */
+/** Reads the listeners of one owner. Conflicts are not looked for. */
 export function modelListeners(
   owner: Origin,
   listeners: readonly ListenerSpec[],
   frontend: Frontend,
 ): readonly Listener[] {
-  return withConflicts(listeners.map((listener) => modelListener(listener, owner, frontend)));
+  return listeners.map((listener) => modelListener(listener, owner, frontend));
 }
 
 function modelListener(listener: ListenerSpec, owner: Origin, frontend: Frontend): Listener {
@@ -176,10 +176,10 @@ function qualified(
 }
 
 /**
- * Marks listeners that are not distinct: none of them wins. Listeners are told apart by port and hostname; those
+ * Marks those listeners of one owner that are not distinct: none of them wins. Listeners are told apart by port and hostname; those
  * of different protocols can share a port only where the protocol is seen before a choice is made (TLS and HTTPS).
  */
-function withConflicts(listeners: readonly Listener[]): readonly Listener[] {
+export function withConflicts(listeners: readonly Listener[]): readonly Listener[] {
   const candidates = listeners.filter(({ refused }) => refused === undefined);
   return listeners.map((listener) => {
     const conflict = listener.refused === undefined ? conflictOf(listener, candidates) : undefined;

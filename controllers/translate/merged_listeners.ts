@@ -6,7 +6,7 @@
  */
 import type { Key } from "../runtime/graph.ts";
 import type { Fault } from "./conditions.ts";
-import { compatible, type Listener, transport } from "./listeners.ts";
+import { compatible, type Listener, transport, withConflicts } from "./listeners.ts";
 
 /** What is taken of a port by those who go first. */
 interface Claims {
@@ -15,11 +15,10 @@ interface Claims {
 }
 
 /**
- * Marks the listeners that lose against those of an owner before theirs; `owners` are in order of precedence, the Gateway
- * first.
+ * Marks the listeners that are in conflict; `owners` are in order of precedence, the Gateway first. One loses against
+ * those of an owner before its own. Among those of one owner nobody wins, and all of them are refused.
  *
- * Those that are in conflict within their owner are refused, but nobody who comes later gets what they ask for: a
- * mistake of the owner of a hostname must not hand it to another.
+ * Nobody who comes later gets what those ask for: a mistake of the owner of a hostname must not hand it to another.
  */
 export function mergeListeners(owners: readonly (readonly Listener[])[]): readonly (readonly Listener[])[] {
   const ports = new Map<Key, Claims>();
@@ -30,20 +29,18 @@ export function mergeListeners(owners: readonly (readonly Listener[])[]): readon
     return claims;
   };
   return owners.map((listeners) => {
-    const merged = listeners.map((listener) => {
+    const left = listeners.map((listener) => {
       if (listener.refused !== undefined) return listener;
       const conflict = conflictWith(claimsOn(listener), listener);
       return conflict ? { ...listener, conflict, refused: conflict } : listener;
     });
-    for (const [i, listener] of listeners.entries()) {
-      const refused = merged[i]?.refused;
-      // It is refused for itself, such as its protocol, or it lost: then it takes nothing.
-      if (refused !== undefined && listener.conflict === undefined) continue;
+    for (const listener of left) {
+      if (listener.refused !== undefined) continue;
       const { protocols, hostnames } = claimsOn(listener);
       if (!protocols.has(listener.protocol)) protocols.set(listener.protocol, listener);
       if (!hostnames.has(listener.hostname)) hostnames.set(listener.hostname, listener);
     }
-    return merged;
+    return withConflicts(left);
   });
 }
 

@@ -51,7 +51,8 @@ function isUnder(name: string, wildcard: string): boolean {
 /** Names listeners of the same owner; what others are called is nobody's business. */
 function named(listeners: readonly ListenerState[], { listener: { owner } }: ListenerState): string {
   const own = listeners.filter(({ listener }) => listener.owner === owner);
-  const names = own.map(({ listener }) => `"${listener.name}"`);
-  const strangers = own.length < listeners.length ? ["one of another owner"] : [];
-  return `listener${names.length > 1 ? "s" : ""} ${enumerate([...names, ...strangers])}`;
+  const names = enumerate(own.map(({ listener }) => `"${listener.name}"`));
+  const known = own.length === 0 ? "" : `listener${own.length > 1 ? "s" : ""} ${names}`;
+  if (own.length === listeners.length) return known;
+  return known === "" ? "a listener of another owner" : `${known} and of another owner's`;
 }

@@ -34,8 +34,10 @@ export interface OwnerState {
   readonly gateway: GatewayKey;
   readonly origin: Origin;
   readonly generation: number;
-  /** Why the whole of it is not Accepted: none of its listeners is served. */
+  /** Why the whole of it is not Accepted, whatever its listeners are like: none of them is served. */
   readonly refused?: Fault;
+  /** Why it is not Accepted, since none of its listeners is. */
+  readonly nothingValid?: Fault;
   readonly bind: readonly string[];
   readonly listeners: readonly ListenerState[];
 }
@@ -105,30 +107,22 @@ export function stateOfGateway(
   const [own = [], ...others] = states.map((listeners) =>
     listeners.map((state) => withoutCollision(state, ports))
   );
-  const refused = model.refused ?? noneValid(own, ({ refused }) => refused === undefined);
-  const itself = `Gateway/${gateway}`;
-  const owners = new Map<Origin, OwnerState>([[itself, {
-    gateway,
-    origin: itself,
-    generation: model.generation,
-    ...refused && { refused },
-    bind,
-    listeners: own,
-  }]]);
+  const itself = ownerState(
+    { gateway, origin: `Gateway/${gateway}`, generation: model.generation, bind, listeners: own },
+    model.refused,
+    noneValid(own, ({ refused }) => refused === undefined),
+  );
+  const owners = new Map<Origin, OwnerState>([[itself.origin, itself]]);
   let attachedListenerSets = 0;
-  for (const [i, set] of sets.entries()) {
+  for (const [i, { origin, generation, refused }] of sets.entries()) {
     const listeners = others[i] ?? [];
-    const refusedSet = set.refused ?? (refused && parentNotAccepted) ?? noneValid(listeners, isServable);
-    if (refusedSet === undefined) attachedListenerSets++;
-    const { origin, generation } = set;
-    owners.set(origin, {
-      gateway,
-      origin,
-      generation,
-      ...refusedSet && { refused: refusedSet },
-      bind,
-      listeners,
-    });
+    const state = ownerState(
+      { gateway, origin, generation, bind, listeners },
+      refused ?? (refusalOf(itself) && parentNotAccepted),
+      noneValid(listeners, isServable),
+    );
+    if (refusalOf(state) === undefined) attachedListenerSets++;
+    owners.set(origin, state);
   }
   return {
     gateway,
@@ -137,6 +131,19 @@ export function stateOfGateway(
     attachedListenerSets,
     ...clientCertificate !== undefined && { clientCertificate },
   };
+}
+
+function ownerState(
+  state: OwnerState,
+  refused: Fault | undefined,
+  nothingValid: Fault | undefined,
+): OwnerState {
+  return { ...state, ...refused && { refused }, ...nothingValid && { nothingValid } };
+}
+
+/** Why a Gateway or a ListenerSet is not Accepted. */
+export function refusalOf({ refused, nothingValid }: OwnerState): Fault | undefined {
+  return refused ?? nothingValid;
 }
 
 const parentNotAccepted: Fault = {

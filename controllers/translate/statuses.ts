@@ -13,7 +13,7 @@ import type { RouteGroupKind } from "./listeners.ts";
 import { overlapOf } from "./overlaps.ts";
 import type { Placement, Served } from "./placements.ts";
 import type { DesiredAncestor } from "./policy_status.ts";
-import { isServable, type ListenerState, type OwnerState, summary } from "./ports.ts";
+import { isServable, type ListenerState, type OwnerState, refusalOf, summary } from "./ports.ts";
 import type { RouteKindName } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
 import type { Addresses } from "./world.ts";
@@ -106,8 +106,8 @@ export interface GatewayFacts extends OwnerFacts {
 }
 
 export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredStatus {
-  const { addresses } = facts;
-  const progress = owner.refused
+  const { addresses } = facts, refused = refusalOf(owner);
+  const progress = refused
     ? { reason: "Invalid", message: "Not programmed, since the Gateway is not accepted" }
     : progressOf(owner, facts);
   return {
@@ -117,7 +117,7 @@ export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredSt
       accepted(owner),
       condition(
         "Programmed",
-        owner.refused ? progress : addressFault(addresses) ?? progress,
+        refused ? progress : addressFault(addresses) ?? progress,
         programmed(facts.verdict),
       ),
       ...clientCertificateCondition(facts.clientCertificate),
@@ -133,7 +133,7 @@ export function listenerSetStatus(
   owner: OwnerState,
   facts: OwnerFacts & Pick<GatewayFacts, "addresses">,
 ): DesiredStatus {
-  const { refused, generation } = owner;
+  const { generation } = owner, refused = refusalOf(owner);
   const progress = refused ? notProgrammed(refused) : progressOf(owner, facts);
   const unaddressed = refused ? undefined : addressFault(facts.addresses);
   return {
@@ -175,11 +175,11 @@ function notProgrammed({ reason }: Fault): Fault {
 
 const allValid = { reason: "Accepted", message: "Every listener is valid" };
 
-function accepted({ refused, listeners }: OwnerState): DesiredCondition {
-  const invalid = listeners.filter((listener) => !isServable(listener));
+function accepted(owner: OwnerState): DesiredCondition {
+  const invalid = owner.listeners.filter((listener) => !isServable(listener));
   return condition(
     "Accepted",
-    refused,
+    refusalOf(owner),
     invalid.length > 0
       ? { reason: "ListenersNotValid", message: `Accepted without ${summary(invalid)}` }
       : allValid,

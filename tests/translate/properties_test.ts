@@ -12,7 +12,7 @@ import { Graph, type Table } from "../../controllers/runtime/graph.ts";
 import { type Random, random } from "../support/random.ts";
 import { beginning, controllerName, moments, object, type Raw } from "./random_objects.ts";
 
-const seeds = Array.from({ length: 60 }, (_, i) => i + 1);
+const seeds = Array.from({ length: 100 }, (_, i) => i + 1);
 
 /** Everything that translation gives, sorted. */
 function dump({ ir, statuses, due, gateways, graph }: Batch): { readonly [table: string]: unknown } {
@@ -32,7 +32,7 @@ function report(batch: Batch, rnd: Random): void {
   const { world, ir, gateways } = batch;
   const contributions = [...ir.contributions.entries()].sort(([a], [b]) => a < b ? -1 : 1);
   const [first, ...others] = contributions;
-  for (let reports = first ? 6 : 0; first && reports > 0; reports--) {
+  for (let reports = first ? 12 : 0; first && reports > 0; reports--) {
     const [key, { gateway, generation, pieces }] = rnd.pick([first, ...others]);
     world.verdicts.set(key, {
       generation: generation - rnd.int(2),

@@ -246,8 +246,8 @@ export function route(rnd: Random): Raw {
     kind: "HTTPRoute",
     metadata: meta(rnd, "HTTPRoute", namespace, name),
     spec: {
-      parentRefs: rnd.list(3, () => ({
-        ...rnd.oneIn(3)
+      parentRefs: rnd.list(4, () => ({
+        ...rnd.oneIn(4)
           ? { kind: "ListenerSet", name: rnd.pick(["t1", "t2"]) }
           : { name: rnd.pick(["g1", "g2"]) },
         ...!rnd.oneIn(3) && { namespace: rnd.pick(namespaces) },
