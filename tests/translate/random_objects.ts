@@ -161,7 +161,7 @@ function gatewayTls(rnd: Random): Raw {
     validation: {
       caCertificateRefs: [{
         group: "",
-        kind: rnd.oneIn(3) ? "Secret" : "ConfigMap",
+        kind: rnd.oneIn(2) ? "Secret" : "ConfigMap",
         name: rnd.pick(["m1", "m2", "missing"]),
         ...rnd.oneIn(4) && { namespace: rnd.pick(namespaces) },
       }],
