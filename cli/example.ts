@@ -5,12 +5,12 @@
  */
 import type { Log } from "../controllers/runtime/log.ts";
 import type { ApiObject } from "../crds/kind.ts";
-import { endpointSlice, kindOf } from "../crds/mod.ts";
+import { endpointSlice, kindFor } from "../crds/mod.ts";
 import { KubeError } from "../kube/client.ts";
 import type { Kube } from "../kube/types.ts";
 import { type EchoServer, serveEcho } from "../standalone/echo.ts";
 import { echoBackend, managedBy, quickstart } from "../standalone/quickstart/mod.ts";
-import { type Manifest, parseManifests, readManifests } from "./files.ts";
+import { type Manifest, parseManifests, placed, readManifests } from "./files.ts";
 import { type Io, UsageError } from "./io.ts";
 import { write } from "./write.ts";
 
@@ -39,13 +39,10 @@ async function apply(kube: Kube, manifests: readonly Manifest[], signal: AbortSi
   for (const { file, document, object } of manifests) {
     const { apiVersion, metadata: { name } } = object;
     const where = `Cannot apply "${file}", document ${document}, ${object.kind} "${name}"`;
-    const kind = kindOf(apiVersion.includes("/") ? apiVersion.split("/")[0]! : "", object.kind);
+    const kind = kindFor(object);
     if (!kind) throw new UsageError(`${where}: no such kind in ${apiVersion}`);
-    const placed: ApiObject = kind.namespaced && object.metadata.namespace === undefined
-      ? { ...object, metadata: { ...object.metadata, namespace: "default" } }
-      : object;
     try {
-      await write(kube, kind, placed, signal);
+      await write(kube, kind, placed(kind, object), signal);
     } catch (error) {
       if (error instanceof KubeError) throw new UsageError(`${where}: ${error.message}`, { status: 1 });
       throw error;

@@ -5,8 +5,8 @@
  */
 import type { Command } from "commander";
 import { stringify } from "yaml";
-import type { ApiObject, Kind } from "../crds/kind.ts";
-import { endpointSlice, kindOf } from "../crds/mod.ts";
+import type { ApiObject } from "../crds/kind.ts";
+import { endpointSlice, kindFor } from "../crds/mod.ts";
 import { isStatus } from "../kube/errors.ts";
 import { list } from "../kube/list.ts";
 import type { Kube } from "../kube/types.ts";
@@ -54,17 +54,13 @@ Examples:
       const kube = await connect(io, options);
       await refuseOthers(kube, result.objects, io.signal);
       for (const object of result.objects) {
-        const kind = kindOfObject(object);
+        const kind = kindFor(object)!;
         io.out(`${kind.singular}/${object.metadata.name} ${await write(kube, kind, object, io.signal)}\n`);
       }
       for (const former of await removeFormer(kube, name, result.objects, io.signal)) {
         io.out(`${endpointSlice.singular}/${former} deleted\n`);
       }
     });
-}
-
-function kindOfObject({ apiVersion, kind }: ApiObject): Kind {
-  return kindOf(apiVersion.includes("/") ? apiVersion.split("/")[0]! : "", kind)!;
 }
 
 function isOurs({ metadata }: ApiObject): boolean {
@@ -75,7 +71,7 @@ function isOurs({ metadata }: ApiObject): boolean {
 async function refuseOthers(kube: Kube, objects: readonly ApiObject[], signal: AbortSignal): Promise<void> {
   for (const object of objects) {
     const { namespace, name } = object.metadata;
-    const before = await kube.get(kindOfObject(object), object.metadata, signal).catch((error) => {
+    const before = await kube.get(kindFor(object)!, object.metadata, signal).catch((error) => {
       if (isStatus(error, 404)) return undefined;
       throw error;
     });

@@ -4,7 +4,7 @@
  * @module
  */
 import { parseAllDocuments } from "yaml";
-import type { ApiObject } from "../crds/kind.ts";
+import type { ApiObject, Kind } from "../crds/kind.ts";
 import { type Io, UsageError } from "./io.ts";
 
 /** An object and where it stands, for messages. */
@@ -86,6 +86,13 @@ export function parseManifests(file: string, text: string): readonly Manifest[] 
     }
   }
   return manifests;
+}
+
+/** An object as it is read: without a namespace it is in `default`, if its kind has namespaces. */
+export function placed(kind: Pick<Kind, "namespaced">, object: ApiObject): ApiObject {
+  return kind.namespaced && object.metadata.namespace === undefined
+    ? { ...object, metadata: { ...object.metadata, namespace: "default" } }
+    : object;
 }
 
 function objectsIn(value: unknown): readonly unknown[] {

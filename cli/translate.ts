@@ -6,10 +6,10 @@
 import { type Command, Option } from "commander";
 import { stringify } from "yaml";
 import type { DesiredStatus } from "../controllers/translate/mod.ts";
-import type { ApiObject } from "../crds/kind.ts";
+import { type ApiObject, splitApiVersion } from "../crds/kind.ts";
 import { absent } from "./absent.ts";
 import { isGood } from "./conditions.ts";
-import { readManifests } from "./files.ts";
+import { placed, readManifests } from "./files.ts";
 import { type Io, UsageError } from "./io.ts";
 import { outputOption } from "./options.ts";
 import { painter } from "./style.ts";
@@ -117,9 +117,7 @@ async function admit(
   const objects: ApiObject[] = [], problems: string[] = [];
   const seen = new Map<string, string>();
   for (const { file, document, object } of await readManifests(paths, io)) {
-    const [group, version] = object.apiVersion.includes("/")
-      ? object.apiVersion.split("/") as [string, string]
-      : ["", object.apiVersion];
+    const { group, version } = splitApiVersion(object.apiVersion);
     const kind = kindOf(group, object.kind);
     const where = `${file}, document ${document}: ${object.kind} "${object.metadata.name}"`;
     if (!kind?.versions.some(({ name }) => name === version)) {
@@ -128,14 +126,12 @@ async function admit(
       } else objects.push(object);
       continue;
     }
-    const placed = kind.namespaced && object.metadata.namespace === undefined
-      ? { ...object, metadata: { ...object.metadata, namespace: "default" } }
-      : object;
-    const name = `${group}/${kind.kind}/${placed.metadata.namespace ?? ""}/${placed.metadata.name}`;
+    const complete = placed(kind, object);
+    const name = `${group}/${kind.kind}/${complete.metadata.namespace ?? ""}/${complete.metadata.name}`;
     const before = seen.get(name);
     if (before) problems.push(`${where}: the same object is in ${before} already`);
     seen.set(name, `${file}, document ${document}`);
-    const result = validate(kind, version, placed, { channel, fieldValidation: "Strict" });
+    const result = validate(kind, version, complete, { channel, fieldValidation: "Strict" });
     for (const { field, message } of result.errors) problems.push(`${where}: ${field}: ${message}`);
     if (result.errors.length === 0) objects.push(result.object as ApiObject);
   }

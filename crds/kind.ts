@@ -94,6 +94,14 @@ export function apiVersion(kind: Kind, version = kind.versions[0].name): string 
   return kind.group ? `${kind.group}/${version}` : version;
 }
 
+/** The group, empty for the core group, and the version of an `apiVersion`: the reverse of {@linkcode apiVersion}. */
+export function splitApiVersion(
+  apiVersion: string,
+): { readonly group: string; readonly version: string } {
+  const slash = apiVersion.indexOf("/");
+  return { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1) };
+}
+
 /** `namespace/name`, or `name` where the kind has no namespaces. */
 export function keyOf(object: ApiObject): string {
   const { namespace, name } = object.metadata;

@@ -20,7 +20,7 @@ import { tcpRoute, udpRoute } from "./gateway/l4_route.ts";
 import { listenerSet } from "./gateway/listener_set.ts";
 import { referenceGrant } from "./gateway/reference_grant.ts";
 import { tlsRoute } from "./gateway/tls_route.ts";
-import type { ApiObject, Kind } from "./kind.ts";
+import { type ApiObject, type Kind, splitApiVersion } from "./kind.ts";
 
 export * from "./kind.ts";
 export type { LabelSelector } from "./meta.ts";
@@ -152,3 +152,8 @@ const byName = new Map(allKinds.map((kind) => [`${kind.group}/${kind.kind}`, kin
 /** The kind of that name, such as `kindOf("", "Service")`. */
 export const kindOf = (group: string, kind: string): Kind<ApiObject> | undefined =>
   byName.get(`${group}/${kind}`);
+
+/** The kind that an object says it is of. */
+export const kindFor = (
+  { apiVersion, kind }: Pick<ApiObject, "apiVersion" | "kind">,
+): Kind<ApiObject> | undefined => kindOf(splitApiVersion(apiVersion).group, kind);

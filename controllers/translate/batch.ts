@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ApiObject, keyOf } from "../../crds/kind.ts";
+import { type ApiObject, keyOf, splitApiVersion } from "../../crds/kind.ts";
 import { Graph, type Source } from "../runtime/graph.ts";
 import { type Config, createWorld, defaultConfig, deriveIr, type Translation, type World } from "./mod.ts";
 import { groups } from "./world.ts";
@@ -31,17 +31,13 @@ export function translate(
   const ignored: ApiObject[] = [];
   for (const object of objects) {
     const source = sourceOf(world, object.kind);
-    if (source && groupOf(object) === groups[object.kind as keyof typeof groups]) {
+    if (source && splitApiVersion(object.apiVersion).group === groups[object.kind as keyof typeof groups]) {
       source.set(keyOf(object), object);
     } else ignored.push(object);
   }
   prepare(graph, world, translation);
   graph.settle();
   return { ...translation, graph, world, ignored };
-}
-
-function groupOf({ apiVersion }: ApiObject): string {
-  return apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
 }
 
 /** The source that objects of a kind belong into, if translation reads them. */

@@ -3,7 +3,14 @@
  *
  * @module
  */
-import { type ApiObject, apiVersion, type Channel, type Kind, type Version } from "../../crds/kind.ts";
+import {
+  type ApiObject,
+  apiVersion,
+  type Channel,
+  type Kind,
+  splitApiVersion,
+  type Version,
+} from "../../crds/kind.ts";
 import { fromCoreEvent, toCoreEvent } from "./events.ts";
 import type { Cause } from "./status.ts";
 
@@ -149,7 +156,7 @@ export class Resources {
 
   /** The resource of an owner reference. */
   byKind(apiVersion: string, kind: string): Resource | undefined {
-    const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+    const { group } = splitApiVersion(apiVersion);
     return this.all.find((resource) => resource.group === group && resource.kind.kind === kind);
   }
 

@@ -135,10 +135,7 @@ export async function startGateway(
       const exposed = exposeManifests(name, { port: 80, to: `127.0.0.1:${server.port}` });
       if ("error" in exposed) throw new Error(exposed.error);
       for (const object of exposed.objects) {
-        await kube.create(
-          kinds.kindOf(object.apiVersion.includes("/") ? object.apiVersion.split("/")[0]! : "", object.kind)!,
-          object,
-        );
+        await kube.create(kinds.kindFor(object)!, object);
       }
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

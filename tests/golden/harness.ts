@@ -10,7 +10,7 @@
 import { assertEquals } from "@std/assert";
 import { applyPatch, type Operation } from "rfc6902";
 import { Document, isMap, parseAllDocuments, visit } from "yaml";
-import { type ApiObject, keyOf, kindOf } from "../../crds/mod.ts";
+import { type ApiObject, keyOf, kindFor, splitApiVersion } from "../../crds/mod.ts";
 import { type Batch, sourceOf, translate } from "../../controllers/translate/batch.ts";
 import { type Addresses, defaultConfig, stamp } from "../../controllers/translate/mod.ts";
 import type { Proxy, Verdict } from "../../controllers/ir/mod.ts";
@@ -67,8 +67,8 @@ export function readInput(text: string): { readonly objects: ApiObject[]; readon
 /** Does with an object what an API server would: validates it, fills in defaults, names this version of it. */
 function stored(object: ApiObject, dataPlane: DataPlane | undefined): ApiObject {
   const name = `${object.kind}/${keyOf(object)}`;
-  const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion];
-  const schema = kindOf(group!, object.kind)?.versions.find((v) => v.name === version)?.schema;
+  const { version } = splitApiVersion(object.apiVersion);
+  const schema = kindFor(object)?.versions.find((v) => v.name === version)?.schema;
   if (!schema) throw new Error(`Cannot read ${name}: no such kind or version`);
   const { success, data, error } = schema.safeParse(object);
   const known = dataPlane?.unlikeSchema?.includes(name) ?? false;

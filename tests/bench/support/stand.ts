@@ -5,7 +5,7 @@
  */
 import { systemClock } from "../../../controllers/runtime/clock.ts";
 import { type ApiObject, keyOf } from "../../../crds/kind.ts";
-import { kindOf } from "../../../crds/mod.ts";
+import { kindFor } from "../../../crds/mod.ts";
 import type { Kube } from "../../../kube/types.ts";
 import { gatehouse, Running } from "../../support/command.ts";
 import { kubeOf } from "../../support/kube.ts";
@@ -106,7 +106,7 @@ export class Stand implements AsyncDisposable {
   }
 
   async delete(objects: readonly ApiObject[]): Promise<void> {
-    await each(objects, (object) => this.kube.delete(kindFor(object), nameOf(object)));
+    await each(objects, (object) => this.kube.delete(knownKind(object), nameOf(object)));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -114,9 +114,9 @@ export class Stand implements AsyncDisposable {
   }
 }
 
-function kindFor({ apiVersion, kind }: ApiObject) {
-  const found = kindOf(apiVersion.includes("/") ? apiVersion.split("/")[0]! : "", kind);
-  if (!found) throw new Error(`No such kind: ${kind}`);
+function knownKind(object: ApiObject) {
+  const found = kindFor(object);
+  if (!found) throw new Error(`No such kind: ${object.kind}`);
   return found;
 }
 
@@ -128,11 +128,11 @@ function nameOf({ metadata: { name, namespace } }: ApiObject) {
 async function write(kube: Kube, objects: readonly ApiObject[]): Promise<void> {
   await each(objects, async (object) => {
     try {
-      await kube.create(kindFor(object), object);
+      await kube.create(knownKind(object), object);
     } catch (error) {
       if ((error as { readonly status?: number }).status !== 409) throw error;
       const { apiVersion: _version, kind: _kind, metadata, ...rest } = object;
-      await kube.patch(kindFor(object), nameOf(object), [
+      await kube.patch(knownKind(object), nameOf(object), [
         ...Object.entries(rest).map(([field, value]) => ({
           op: "replace" as const,
           path: `/${field}`,
