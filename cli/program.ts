@@ -12,7 +12,7 @@ import { registerApiserver } from "./apiserver.ts";
 import { registerCompletion } from "./completion.ts";
 import { registerEcho } from "./echo.ts";
 import { registerExpose } from "./expose.ts";
-import { registerOperator } from "./operator.ts";
+import { registerLocal } from "./local.ts";
 import { registerStandalone } from "./standalone.ts";
 import { registerStatus } from "./status.ts";
 import { registerTranslate } from "./translate.ts";
@@ -46,7 +46,7 @@ Examples:
       registerStatus,
       registerTranslate,
       registerExpose,
-      registerOperator,
+      registerLocal,
       registerApiserver,
       registerEcho,
       registerCompletion,

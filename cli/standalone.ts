@@ -7,7 +7,7 @@ import { type Command, Option } from "commander";
 import { systemClock } from "../controllers/runtime/clock.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./io.ts";
-import { count } from "./operator.ts";
+import { count } from "./local.ts";
 import { dataOption, defaultData, logFormatOption, logLevelOption, port, repeated } from "./options.ts";
 import { openLog } from "./process_log.ts";
 import { painter, shellWord } from "./style.ts";
@@ -55,7 +55,7 @@ Examples:
     )
     .action(async (options: Options) => {
       const { openDataDirectory } = await import("./data_directory.ts");
-      const { findParts, startLocal } = await import("./local.ts");
+      const { findParts, startLocal } = await import("./local_operator.ts");
       const { connect } = await import("./connect.ts");
       const { applyFirst, startEcho } = await import("./example.ts");
       const { ApiProcess } = await import("./api_process.ts");

@@ -28,7 +28,7 @@ Deno.test("a data directory that cannot be used is refused in one line", () =>
     ];
     for (const [i, [path, why]] of refused.entries()) {
       const { code, err } = await run(
-        gatehouse(i % 2 ? "operator" : "standalone", "--data", path, "--addresses", "127.0.90.241"),
+        gatehouse(i % 2 ? "local" : "standalone", "--data", path, "--addresses", "127.0.90.241"),
       );
       assertEquals(code, 1, err);
       assert(err.startsWith(`error: Cannot use data directory "${path}": `), err);

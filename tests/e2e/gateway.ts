@@ -4,7 +4,7 @@
  * @module
  */
 import { request } from "node:http";
-import { type Local, startLocal } from "../../cli/local.ts";
+import { type Local, startLocal } from "../../cli/local_operator.ts";
 import type { Operator } from "../../cli/operate.ts";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { createLog } from "../../controllers/runtime/log.ts";
