@@ -8,15 +8,10 @@
 import type { Contribution, Ir } from "../ir/mod.ts";
 import type { Graph, Read, Table } from "../runtime/graph.ts";
 import type { GatewayCluster } from "./clusters.ts";
+import type { GatewayState, OwnerState } from "./gateway_state.ts";
 import { split, within } from "./keys.ts";
+import { listenerContent, meantListeners, type Rejections } from "./listening.ts";
 import { contributionOf, type Placement, serviceContribution, serviceOrigin } from "./placements.ts";
-import {
-  type GatewayState,
-  listenerContent,
-  meantListeners,
-  type OwnerState,
-  type Rejections,
-} from "./ports.ts";
 import type { ResolvedRoute } from "./rules.ts";
 import { secretContent, secretContributions, type SecretTables } from "./secrets.ts";
 

@@ -8,34 +8,26 @@ import type { GatewayKey } from "../ir/mod.ts";
 import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
 import type { Attachment } from "./attach.ts";
 import type { Policy } from "./backend_tls.ts";
+import { classStatus } from "./class_status.ts";
 import type { Class } from "./classes.ts";
 import type { GatewayCluster } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
+import type { GatewayState, ListenerState, OwnerState } from "./gateway_state.ts";
+import { gatewayStatus, listenerSetStatus, refusedSetStatus } from "./gateway_status.ts";
 import { within } from "./keys.ts";
 import type { ListenerSetModel } from "./listener_sets.ts";
+import type { OwnerFacts } from "./listener_status.ts";
+import { rejectionOf, type Rejections } from "./listening.ts";
 import type { RouteObject } from "./objects.ts";
 import type { Placement, Served } from "./placements.ts";
 import { ancestorsOf } from "./policy_status.ts";
-import {
-  type GatewayState,
-  type ListenerState,
-  type OwnerState,
-  rejectionOf,
-  type Rejections,
-} from "./ports.ts";
+
 import type { RouteModel } from "./route_kind.ts";
 import { routeKinds } from "./route_kinds.ts";
 import { originOf, type ResolvedRoute } from "./rules.ts";
-import {
-  classStatus,
-  type DesiredStatus,
-  gatewayStatus,
-  listenerSetStatus,
-  type OwnerFacts,
-  refusedSetStatus,
-  routeStatus,
-} from "./statuses.ts";
+import { routeStatus } from "./route_status.ts";
+import type { DesiredStatus } from "./statuses.ts";
 import type { World } from "./world.ts";
 
 export interface StatusTables {

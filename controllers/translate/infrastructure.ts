@@ -4,7 +4,7 @@
  * @module
  */
 import type { GatewayModel } from "./gateways.ts";
-import type { GatewayState } from "./ports.ts";
+import type { GatewayState } from "./gateway_state.ts";
 
 /** What has to exist so that a Gateway can be served. Row key: the Gateway. */
 export interface Infrastructure {

@@ -6,7 +6,7 @@
  */
 import { enumerate, type Fault } from "./conditions.ts";
 import { covers } from "./hostnames.ts";
-import type { ListenerState } from "./ports.ts";
+import type { ListenerState } from "./gateway_state.ts";
 
 /** What overlaps with a listener among all that share its port; `undefined` if nothing does. */
 export function overlapOf(state: ListenerState, onPort: readonly ListenerState[]): Fault | undefined {

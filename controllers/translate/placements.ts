@@ -10,7 +10,8 @@ import { within } from "./keys.ts";
 import type { AttachedHostname, Attachment } from "./attach.ts";
 import type { ClusterSpec } from "./backends.ts";
 import type { Entry } from "./matches.ts";
-import type { ListenerState, Rejections } from "./ports.ts";
+import type { ListenerState } from "./gateway_state.ts";
+import type { Rejections } from "./listening.ts";
 import { withoutClusters } from "./actions.ts";
 import { type ResolvedRoute, type ResolvedRule, safeStandIn } from "./rules.ts";
 

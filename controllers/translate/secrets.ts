@@ -17,17 +17,12 @@ import { type Certificate, readCertificate, takeCertificate, type Unusable } fro
 import type { GatewayCluster } from "./clusters.ts";
 import { bug } from "./conditions.ts";
 import type { Config } from "./config.ts";
+import type { GatewayState, ListenerState } from "./gateway_state.ts";
 import { split, within } from "./keys.ts";
 import { type CertificateFacts, factsOf } from "./listener_tls.ts";
 import type { Listener, ObjectRef } from "./listeners.ts";
+import { type Listening, meantListeners, secretOrigin } from "./listening.ts";
 import { authoritiesOf } from "./placements.ts";
-import {
-  type GatewayState,
-  type ListenerState,
-  type Listening,
-  meantListeners,
-  secretOrigin,
-} from "./ports.ts";
 import type { World } from "./world.ts";
 
 /** What Gateways, ListenerSets and policies refer to. Row key of all: `namespace/name`. */

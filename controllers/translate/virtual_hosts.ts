@@ -12,7 +12,8 @@ import { entryAt } from "./actions.ts";
 import { covering } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
 import { claimKey, type Placement, type Served } from "./placements.ts";
-import { isEncrypted, type Listening, ownerOf, type Port } from "./ports.ts";
+import { isEncrypted, ownerOf, type Port } from "./ports.ts";
+import type { Listening } from "./listening.ts";
 
 /** Hostnames that a route or a listener brings to ports. */
 export interface Hosts {

@@ -1,0 +1,146 @@
+/**
+ * What the status of a Gateway, or of a ListenerSet that adds to one, has to say.
+ *
+ * @module
+ */
+import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
+import { isServable, type ListenerState, type OwnerState, refusalOf, summary } from "./gateway_state.ts";
+import type { ListenerSetModel } from "./listener_sets.ts";
+import { listenerStatuses, type OwnerFacts } from "./listener_status.ts";
+import { notAccepted, pendingOf, programmed } from "./progress.ts";
+import type { DesiredStatus } from "./statuses.ts";
+import type { Addresses } from "./world.ts";
+
+/** What the status of a Gateway depends on besides its listeners. */
+export interface GatewayFacts extends OwnerFacts {
+  readonly addresses: Addresses | undefined;
+  readonly attachedListenerSets: number;
+  /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
+  readonly clientCertificate: string | Fault | undefined;
+}
+
+export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredStatus {
+  const { addresses } = facts, refused = refusalOf(owner);
+  const progress = refused
+    ? { reason: "Invalid", message: "Not programmed, since the Gateway is not accepted" }
+    : progressOf(owner, facts);
+  return {
+    kind: "Gateway",
+    generation: owner.generation,
+    conditions: [
+      accepted(owner),
+      condition(
+        "Programmed",
+        refused ? progress : addressFault(addresses) ?? progress,
+        programmed(facts.verdict),
+      ),
+      ...clientCertificateCondition(facts.clientCertificate),
+      ...insecureFrontend(owner.listeners),
+    ],
+    listeners: listenerStatuses(owner, progress, facts),
+    attachedListenerSets: facts.attachedListenerSets,
+    ...addresses && { addresses: addresses.assigned },
+  };
+}
+
+export function listenerSetStatus(
+  owner: OwnerState,
+  facts: OwnerFacts & Pick<GatewayFacts, "addresses">,
+): DesiredStatus {
+  const { generation } = owner, refused = refusalOf(owner);
+  const progress = refused ? notProgrammed(refused) : progressOf(owner, facts);
+  const unaddressed = refused ? undefined : addressFault(facts.addresses);
+  return {
+    kind: "ListenerSet",
+    generation,
+    conditions: [
+      accepted(owner),
+      condition(
+        "Programmed",
+        unaddressed ? { reason: "ParentNotProgrammed", message: unaddressed.message } : progress,
+        programmed(facts.verdict),
+      ),
+    ],
+    listeners: listenerStatuses(
+      owner,
+      refused ? { reason: "Invalid", message: notAccepted } : progress,
+      facts,
+    ),
+  };
+}
+
+/** The status of a ListenerSet that is refused as a whole, by a Gateway that is not even there any more, perhaps. */
+export function refusedSetStatus({ generation }: ListenerSetModel, refused: Fault): DesiredStatus {
+  return {
+    kind: "ListenerSet",
+    generation,
+    conditions: [
+      condition("Accepted", refused, allValid),
+      condition("Programmed", notProgrammed(refused), allValid),
+    ],
+    listeners: [],
+  };
+}
+
+/** Why a ListenerSet is not programmed if it is not accepted. */
+function notProgrammed({ reason }: Fault): Fault {
+  return { reason: reason === "ParentNotAccepted" ? "ParentNotProgrammed" : reason, message: notAccepted };
+}
+
+const allValid = { reason: "Accepted", message: "Every listener is valid" };
+
+function accepted(owner: OwnerState): DesiredCondition {
+  const invalid = owner.listeners.filter((listener) => !isServable(listener));
+  return condition(
+    "Accepted",
+    refusalOf(owner),
+    invalid.length > 0
+      ? { reason: "ListenersNotValid", message: `Accepted without ${summary(invalid)}` }
+      : allValid,
+  );
+}
+
+/** Why an owner that is accepted is not programmed. */
+function progressOf(
+  { generation, listeners }: OwnerState,
+  { verdict, proxies }: OwnerFacts,
+): Fault | undefined {
+  if (listeners.some(isServable)) return pendingOf(generation, verdict, proxies);
+  return {
+    reason: "Invalid",
+    message: `Not programmed, since there is nothing to serve without ${summary(listeners)}`,
+  };
+}
+
+function clientCertificateCondition(found: string | Fault | undefined): readonly DesiredCondition[] {
+  if (found === undefined) return [];
+  const fault = typeof found === "string" ? undefined : found;
+  return [
+    condition("ResolvedRefs", fault, { reason: "ResolvedRefs", message: "Every reference is resolved" }),
+  ];
+}
+
+/** A warning: there only while it is true. */
+function insecureFrontend(listeners: readonly ListenerState[]): readonly DesiredCondition[] {
+  const lax = listeners.filter(({ listener }) => listener.clients?.required === false);
+  if (lax.length === 0) return [];
+  const ports = enumerate([...new Set(lax.map(({ listener }) => String(listener.port)))]);
+  return [{
+    type: "InsecureFrontendValidationMode",
+    status: "True",
+    reason: "ConfigurationChanged",
+    message: `Clients without a valid certificate may pass on port ${ports} (AllowInsecureFallback)`,
+  }];
+}
+
+function addressFault(addresses: Addresses | undefined): Fault | undefined {
+  const unusable = addresses?.unusable ?? [];
+  if (unusable.length > 0) {
+    const messages = unusable.map(({ value, message }) => `Address ${value}: ${message}`);
+    return { reason: "AddressNotUsable", message: join(messages) };
+  }
+  if (addresses === undefined || addresses.assigned.length === 0) {
+    return { reason: "AddressNotAssigned", message: "Waiting for an address" };
+  }
+  return undefined;
+}

@@ -1,0 +1,135 @@
+/**
+ * The listeners of a Gateway that are served: those that are meant, without what the proxies refuse.
+ *
+ * @module
+ */
+import type { Rejection } from "../ir/mod.ts";
+import { equal } from "../runtime/equal.ts";
+import type { Group, Key } from "../runtime/graph.ts";
+import { within } from "./keys.ts";
+import { type GatewayState, isServable, type ListenerState, type OwnerState } from "./gateway_state.ts";
+
+/** What is served of a Gateway and its ListenerSets. Row key: the Gateway. */
+export interface Listening {
+  /** Every listener that is served, with the certificates that proxies take, by id. */
+  readonly served: ReadonlyMap<Key, ListenerState>;
+  /**
+   * Those that are accepted but have no certificate. Their hostnames stay theirs: requests for them must not fall to a
+   * listener with a wider one, whose routes were not meant for them.
+   */
+  readonly silent: readonly ListenerState[];
+  /** Both by {@linkcode ListenerState.portKey}. */
+  readonly ports: ReadonlyMap<Key, {
+    readonly served: readonly ListenerState[];
+    readonly silent: readonly ListenerState[];
+  }>;
+  /** The Secret with the certificate that backends are shown, unless proxies refuse it. */
+  readonly clientCertificate?: Key;
+}
+
+/** What the proxies are told because of a listener; what a rejection of it is compared with. */
+export function listenerContent(
+  state: Pick<GatewayState, "bind">,
+  { listener, bound, tls }: ListenerState,
+  contentOf: Rejections["contentOf"],
+): unknown {
+  const { protocol, hostname } = listener, { clients } = tls ?? {};
+  return {
+    bind: state.bind,
+    port: bound,
+    protocol,
+    hostname,
+    ...tls && { certificates: tls.certificates },
+    ...clients && { clients, authorities: contentOf(clients.authorities) },
+  };
+}
+
+/** The origin of what a Secret puts into proxies, which is one piece; also that piece. */
+export function secretOrigin(secret: Key): Key {
+  return `Secret/${secret}`;
+}
+
+/** The listeners of an owner that are meant to be served: those that are accepted and have a certificate. */
+export function meantListeners(owner: OwnerState): readonly ListenerState[] {
+  return owner.refused ? [] : owner.listeners.filter(isServable);
+}
+
+/** What there is to know about rejections. */
+export interface Rejections {
+  /** The rejections of what an origin puts into a Gateway. */
+  readonly of: (origin: Key) => Group<Rejection> | undefined;
+  /** What a Secret is at the moment; what a rejection of it is compared with. */
+  readonly contentOf: (secret: Key) => unknown;
+}
+
+/** What is served: what is meant, without what the proxies refuse. */
+export function listeningOf(state: GatewayState, rejections: Rejections): Listening {
+  const served = new Map<Key, ListenerState>(), silent: ListenerState[] = [];
+  const ports = new Map<Key, { readonly served: ListenerState[]; readonly silent: ListenerState[] }>();
+  for (const owner of state.owners.values()) {
+    if (owner.refused) continue;
+    for (const listener of owner.listeners) {
+      if (listener.refused || ownRejection(owner, listener, rejections)) continue;
+      const shown = withAcceptedCertificates(state, listener, rejections);
+      const port = ports.get(listener.portKey) ?? { served: [], silent: [] };
+      ports.set(listener.portKey, port);
+      if (isServable(shown)) {
+        served.set(shown.listener.id, shown);
+        port.served.push(shown);
+      } else {
+        silent.push(listener);
+        port.silent.push(listener);
+      }
+    }
+  }
+  const { clientCertificate: shown } = state;
+  const usable = typeof shown === "string" && !secretRejection(state, shown, rejections);
+  return { served, silent, ports, ...usable && { clientCertificate: shown } };
+}
+
+/** A listener without the certificates that the proxies refuse. */
+function withAcceptedCertificates(
+  state: GatewayState,
+  listener: ListenerState,
+  rejections: Rejections,
+): ListenerState {
+  const { tls } = listener;
+  if (tls === undefined) return listener;
+  const certificates = tls.certificates.filter((secret) => !secretRejection(state, secret, rejections));
+  return { ...listener, tls: { ...tls, certificates } };
+}
+
+/** The rejection that keeps a listener from being served: its own, or those of all its certificates. */
+export function rejectionOf(
+  owner: OwnerState,
+  listener: ListenerState,
+  rejections: Rejections,
+): Rejection | undefined {
+  const own = ownRejection(owner, listener, rejections);
+  if (own || listener.tls === undefined) return own;
+  const all = listener.tls.certificates.map((secret) => secretRejection(owner, secret, rejections));
+  return all.includes(undefined)
+    ? undefined
+    : all.find((rejection) => rejection?.message !== undefined) ?? all[0];
+}
+
+function ownRejection(
+  owner: OwnerState,
+  listener: ListenerState,
+  rejections: Rejections,
+): Rejection | undefined {
+  const rejection = rejections.of(owner.origin)?.get(within(owner.gateway, listener.listener.id));
+  return rejection && equal(rejection.content, listenerContent(owner, listener, rejections.contentOf))
+    ? rejection
+    : undefined;
+}
+
+function secretRejection(
+  { gateway }: Pick<GatewayState, "gateway">,
+  secret: Key,
+  { of, contentOf }: Rejections,
+): Rejection | undefined {
+  const origin = secretOrigin(secret);
+  const rejection = of(origin)?.get(within(gateway, origin));
+  return rejection && equal(rejection.content, contentOf(secret)) ? rejection : undefined;
+}
