@@ -11,6 +11,7 @@ import { lease } from "./core/lease.ts";
 import { namespace, serviceAccount } from "./core/namespace.ts";
 import { pod } from "./core/pod.ts";
 import { service } from "./core/service.ts";
+import { envoyFleet } from "./gatehouse/envoy_fleet.ts";
 import { backendTLSPolicy } from "./gateway/backend_tls_policy.ts";
 import { gateway } from "./gateway/gateway.ts";
 import { gatewayClass } from "./gateway/gateway_class.ts";
@@ -49,6 +50,7 @@ export {
   secret,
 };
 export { service, serviceAccount };
+export { envoyFleet };
 
 export type {
   BackendTLSPolicy,
@@ -106,6 +108,8 @@ export type {
 export type { RouteParentStatus, RouteStatus } from "./gateway/route.ts";
 export type { SessionPersistence } from "./gateway/session_persistence.ts";
 export type { TLSRoute } from "./gateway/tls_route.ts";
+export type { EnvoyFleet, EnvoyFleetSpec } from "./gatehouse/envoy_fleet.ts";
+export type { Affinity, Toleration, TopologySpreadConstraint } from "./gatehouse/placement.ts";
 export type { ConfigMap, Secret } from "./core/config.ts";
 export type {
   CustomResourceDefinition,
@@ -145,7 +149,10 @@ export const coreKinds: readonly Kind[] = [
   pod,
 ];
 
-export const allKinds: readonly Kind[] = [...gatewayKinds, ...coreKinds];
+/** The kinds of our own group, whose definitions are generated from here. */
+export const gatehouseKinds: readonly Kind[] = [envoyFleet];
+
+export const allKinds: readonly Kind[] = [...gatewayKinds, ...gatehouseKinds, ...coreKinds];
 
 const byName = new Map(allKinds.map((kind) => [`${kind.group}/${kind.kind}`, kind]));
 

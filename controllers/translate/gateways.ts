@@ -10,6 +10,7 @@ import type { Read, Table } from "../runtime/graph.ts";
 import { type AllowedNamespaces, modelNamespaces } from "./allowed_namespaces.ts";
 import type { Class } from "./classes.ts";
 import { bug, type Fault } from "./conditions.ts";
+import { type Fleet, mergeFleet } from "./fleet.ts";
 import { type Frontend, type Listener, modelListeners, type ObjectRef, secretRef } from "./listeners.ts";
 
 /** A Gateway that is ours. Row key: `namespace/name`. */
@@ -32,6 +33,8 @@ export interface GatewayModel {
     readonly labels: { readonly [name: string]: string };
     readonly annotations: { readonly [name: string]: string };
   };
+  /** How its proxies are run. */
+  readonly fleet: Fleet;
   /** Why the whole of it is not Accepted. */
   readonly refused?: Fault;
 }
@@ -61,6 +64,7 @@ export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>
       labels: spec.infrastructure?.labels ?? {},
       annotations: spec.infrastructure?.annotations ?? {},
     },
+    fleet: mergeFleet([], ""),
     ...refused && { refused },
   };
 }
@@ -77,6 +81,7 @@ export function unreadableGateway({ metadata, spec }: Gateway, error: unknown): 
     frontend: { tls: undefined, namespace: metadata.namespace ?? "" },
     requested: [],
     infrastructure: { labels: {}, annotations: {} },
+    fleet: mergeFleet([], ""),
     refused: bug("read this Gateway", error),
   };
 }

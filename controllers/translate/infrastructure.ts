@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Fleet } from "./fleet.ts";
 import type { GatewayModel } from "./gateways.ts";
 import type { GatewayState } from "./gateway_state.ts";
 
@@ -24,10 +25,12 @@ export interface Infrastructure {
   readonly requested: readonly string[];
   readonly labels: { readonly [name: string]: string };
   readonly annotations: { readonly [name: string]: string };
+  /** How its proxies are run. */
+  readonly fleet: Fleet;
 }
 
 export function infrastructureOf(model: GatewayModel, state: GatewayState | undefined): Infrastructure {
-  const { uid, generation, className, terminating, requested, infrastructure, refused } = model;
+  const { uid, generation, className, terminating, requested, infrastructure, refused, fleet } = model;
   const all = [...state?.owners.values() ?? []].flatMap(({ listeners }) => listeners);
   const wanted = all.filter(({ listener }) => listener.refused === undefined);
   const ports = [...new Map(wanted.map(({ portKey, listener }) => [portKey, listener.port]))]
@@ -42,5 +45,6 @@ export function infrastructureOf(model: GatewayModel, state: GatewayState | unde
     ports,
     requested,
     ...infrastructure,
+    fleet,
   };
 }

@@ -46,6 +46,7 @@ import type { World } from "./world.ts";
 
 export { type Config, defaultConfig } from "./config.ts";
 export { type PatchOperation, stamp, type StatusWrite } from "./due.ts";
+export type { Fleet } from "./fleet.ts";
 export type { Infrastructure } from "./infrastructure.ts";
 export type { DesiredStatus } from "./statuses.ts";
 export { type Addresses, createWorld, kinds, type PortState, type World } from "./world.ts";

@@ -36,6 +36,11 @@ export const make = {
   integer: (facts: Facts, surface: Surface): z.ZodInt =>
     node(z.int(), facts, [integerCheck(facts), rulesCheck(facts.rules, surface)]),
 
+  intOrString: (facts: Facts, surface: Surface): z.ZodUnion<readonly [z.ZodInt, z.ZodString]> => {
+    const texts = make.string(facts.pattern === undefined ? {} : { pattern: facts.pattern }, surface);
+    return node(z.union([z.int(), texts]), facts, [rulesCheck(facts.rules, surface)]);
+  },
+
   list: <S extends z.ZodType>(items: S, facts: Facts, surface: Surface): z.ZodArray<S> =>
     node(z.array(items), facts, [...listChecks(facts), rulesCheck(facts.rules, surface)]),
 
@@ -104,8 +109,11 @@ export const object = <S extends Shape>(
 /** Anything, kept as it is. */
 export const anything = (): z.ZodUnknown => attach(z.unknown(), { preserveUnknownFields: true });
 
-export const intOrString = (): z.ZodUnion<readonly [z.ZodInt, z.ZodString]> =>
-  attach(z.union([z.int(), z.string()]), { intOrString: true });
+/** An integer, or a text to which the facts apply. */
+export const intOrString = (
+  facts: FactsFor<number | string> = {},
+): z.ZodUnion<readonly [z.ZodInt, z.ZodString]> =>
+  make.intOrString({ ...facts, intOrString: true } as Facts, newest);
 
 /** A field that has to be there. */
 export const required = <S extends z.ZodType>(schema: S, description?: string, available?: Availability): S =>
