@@ -14,7 +14,8 @@ import { type AddressWant, choosePool, wantOf } from "../standalone/addresses.ts
 import type { Pool } from "../standalone/addresses/pool.ts";
 import { DataPlane, type EnvoyFiles, type EnvoyInput } from "../standalone/data_plane.ts";
 import { cacheDirectory, type EnvoyBinary, findEnvoy } from "../standalone/envoy/find.ts";
-import { bootstrap, sdsFiles } from "../xds/bootstrap.ts";
+import { bootstrap } from "../xds/bootstrap.ts";
+import { sdsFiles } from "../xds/control_plane.ts";
 import { serveAdmin } from "./admin.ts";
 import { type Io, UsageError } from "./io.ts";
 import { operate, type Operator } from "./operate.ts";
@@ -189,5 +190,6 @@ function envoyFiles(
     sdsDirectory: directory,
     xds: { host: "127.0.0.1", port, serverName: xdsServerName },
   };
-  return { bootstrap: JSON.stringify(bootstrap(options)), files: sdsFiles(certificates, options) };
+  const material = { authority: certificates, certificate: certificates };
+  return { bootstrap: JSON.stringify(bootstrap(options)), files: sdsFiles(material, options) };
 }

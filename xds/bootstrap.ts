@@ -5,48 +5,50 @@
  */
 import type { GatewayKey } from "../controllers/ir/mod.ts";
 import { reservedClusters } from "./build/route.ts";
+import { type ControlPlane, xdsCluster, xdsServers } from "./control_plane.ts";
 import type { Bootstrap, OverloadManager } from "./wire/envoy/bootstrap.ts";
 import type { Cluster } from "./wire/envoy/cluster.ts";
 import type { Address } from "./wire/envoy/core.ts";
 import type { Listener } from "./wire/envoy/listener.ts";
-import type { TransportSocket } from "./wire/envoy/tls.ts";
 
-export interface BootstrapOptions {
-  /** The node id, by which the ledger knows this proxy. */
-  readonly proxy: string;
+/** An address of the proxy that answers to one path, for those who cannot use a unix socket. */
+export interface Endpoint {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface BootstrapOptions extends ControlPlane {
+  /**
+   * The node id, by which the ledger knows this proxy. Without it, the argument `--service-node` says it, and many proxies can have
+   * one bootstrap.
+   */
+  readonly proxy?: string;
   readonly gateway: GatewayKey;
-  /** Where the xDS server is. */
-  readonly xds: {
-    /** A name to look up, or an IP address. */
-    readonly host: string;
-    readonly port: number;
-    /** The DNS name that its certificate has to have. */
-    readonly serverName: string;
-  };
-  /** The folder with {@linkcode sdsFiles}. */
-  readonly sdsDirectory: string;
   /** The path of the unix socket of the admin interface. */
   readonly adminSocket: string;
-  /** Where `/ready` answers 200 once the proxy serves, for probes that cannot use a unix socket. */
-  readonly readiness?: { readonly address: string; readonly port: number };
+  /** Where `/ready` answers 200 once the proxy serves, for probes. */
+  readonly readiness?: Endpoint;
+  /** Where `/stats/prometheus` tells the proxy's statistics. */
+  readonly metrics?: Endpoint;
   /** Connections from clients that are taken at a time. */
   readonly maxConnections?: number;
   /** Memory that the proxy may use, in bytes; near to it, it sheds load instead of being killed. */
   readonly maxHeap?: number;
 }
 
-/** The files that {@linkcode bootstrap} has the proxy read its TLS material from, by their names. */
-const sds = { certificate: "certificate.json", authority: "authority.json" } as const;
-
-const xdsCluster = "gatehouse/xds", adminCluster = "gatehouse/admin";
+const adminCluster = "gatehouse/admin";
 
 /** The bootstrap configuration, to be written out as JSON. */
 export function bootstrap(options: BootstrapOptions): Bootstrap {
-  const { proxy, gateway, adminSocket, readiness } = options;
+  const { proxy, gateway, adminSocket, readiness, metrics } = options;
   const ads = { ads: {}, resource_api_version: "V3" } as const;
   const admin: Address = { pipe: { path: adminSocket, mode: 0o600 } };
+  const listeners = [
+    ...readiness ? [adminListener("readiness", readiness, "/ready")] : [],
+    ...metrics ? [adminListener("metrics", metrics, "/stats/prometheus")] : [],
+  ];
   return {
-    node: { id: proxy, cluster: gateway },
+    node: { ...proxy !== undefined && { id: proxy }, cluster: gateway },
     dynamic_resources: {
       ads_config: {
         api_type: "DELTA_GRPC",
@@ -67,12 +69,12 @@ export function bootstrap(options: BootstrapOptions): Bootstrap {
     },
     static_resources: {
       clusters: [
-        xdsServer(options),
+        xdsServers(options),
         // Without hosts: whatever is sent there is answered with 503.
         { name: reservedClusters[503], type: "STATIC", connect_timeout: "1s" },
-        ...(readiness ? [staticCluster(adminCluster, "STATIC", admin)] : []),
+        ...listeners.length > 0 ? [adminServer(admin)] : [],
       ],
-      ...(readiness ? { listeners: [readinessListener(readiness)] } : {}),
+      ...listeners.length > 0 && { listeners },
     },
     admin: { address: admin, ignore_global_conn_limit: true },
     layered_runtime: {
@@ -88,97 +90,25 @@ export function bootstrap(options: BootstrapOptions): Bootstrap {
   };
 }
 
-/**
- * Contents of the files in {@linkcode BootstrapOptions.sdsDirectory}, by name. They point at `tls.crt`, `tls.key` and `ca.crt`
- * in `certificates`; the proxy reads those again when an entry of that folder is replaced by renaming, as a projected
- * volume does it.
- */
-export function sdsFiles(
-  certificates: string,
-  { xds }: Pick<BootstrapOptions, "xds">,
-): { readonly [name: string]: string } {
-  const type = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret";
-  const watched_directory = { path: certificates };
-  const file = (secret: { readonly [field: string]: unknown }) =>
-    JSON.stringify({ version_info: "1", resources: [{ "@type": type, ...secret }] });
+function adminServer(address: Address): Cluster {
   return {
-    [sds.certificate]: file({
-      name: "certificate",
-      tls_certificate: {
-        certificate_chain: { filename: `${certificates}/tls.crt` },
-        private_key: { filename: `${certificates}/tls.key` },
-        watched_directory,
-      },
-    }),
-    [sds.authority]: file({
-      name: "authority",
-      validation_context: {
-        trusted_ca: { filename: `${certificates}/ca.crt` },
-        match_typed_subject_alt_names: [{ san_type: "DNS", matcher: { exact: xds.serverName } }],
-        watched_directory,
-      },
-    }),
-  };
-}
-
-function xdsServer(options: BootstrapOptions): Cluster {
-  const { host, port } = options.xds;
-  const address: Address = { socket_address: { address: host, port_value: port } };
-  const name = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
-  return {
-    ...staticCluster(xdsCluster, isIpAddress(host) ? "STATIC" : "STRICT_DNS", address),
-    transport_socket: transportSocket(options),
-    typed_extension_protocol_options: {
-      [name]: {
-        "@type": `type.googleapis.com/${name}`,
-        explicit_http_config: {
-          http2_protocol_options: {
-            // A server that has stopped without a word is left after 10 seconds.
-            connection_keepalive: { interval: "5s", timeout: "5s" },
-          },
-        },
-      },
-    },
-  };
-}
-
-function transportSocket({ sdsDirectory, xds }: BootstrapOptions): TransportSocket {
-  const source = (file: string) => ({
-    resource_api_version: "V3" as const,
-    path_config_source: { path: `${sdsDirectory}/${file}` },
-  });
-  return {
-    name: "envoy.transport_sockets.tls",
-    typed_config: {
-      "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
-      sni: xds.serverName,
-      common_tls_context: {
-        tls_params: { tls_minimum_protocol_version: "TLSv1_3", tls_maximum_protocol_version: "TLSv1_3" },
-        alpn_protocols: ["h2"],
-        tls_certificate_sds_secret_configs: [{ name: "certificate", sds_config: source(sds.certificate) }],
-        validation_context_sds_secret_config: { name: "authority", sds_config: source(sds.authority) },
-      },
-    },
-  };
-}
-
-function staticCluster(name: string, type: "STATIC" | "STRICT_DNS", address: Address): Cluster {
-  return {
-    name,
-    type,
+    name: adminCluster,
+    type: "STATIC",
     connect_timeout: "2s",
-    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
+    load_assignment: {
+      cluster_name: adminCluster,
+      endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }],
+    },
   };
 }
 
-function isIpAddress(host: string): boolean {
-  return host.includes(":") || /^\d+\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function readinessListener({ address, port }: { readonly address: string; readonly port: number }): Listener {
+/** Gives one path of the admin interface to whoever asks, and nothing else of it. */
+function adminListener(name: string, { address, port }: Endpoint, path: string): Listener {
   return {
-    name: "gatehouse/readiness",
-    address: { socket_address: { address, port_value: port } },
+    name: `gatehouse/${name}`,
+    address: {
+      socket_address: { address, port_value: port, ...address === "::" && { ipv4_compat: true } },
+    },
     ignore_global_conn_limit: true,
     filter_chains: [{
       filters: [{
@@ -186,13 +116,18 @@ function readinessListener({ address, port }: { readonly address: string; readon
         typed_config: {
           "@type":
             "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-          stat_prefix: "readiness",
+          stat_prefix: name,
           route_config: {
             virtual_hosts: [{
-              name: "readiness",
+              name,
               domains: ["*"],
-              // Nothing else of the admin interface can be reached this way.
-              routes: [{ match: { path: "/ready" }, route: { cluster: adminCluster } }],
+              routes: [{
+                match: {
+                  path,
+                  headers: [{ name: ":method", string_match: { exact: "GET" } }],
+                },
+                route: { cluster: adminCluster },
+              }],
             }],
           },
           http_filters: [{

@@ -5,7 +5,8 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { createAuthority, issue } from "../../controllers/runtime/pki.ts";
-import { bootstrap, type BootstrapOptions, sdsFiles } from "../../xds/bootstrap.ts";
+import { bootstrap, type BootstrapOptions } from "../../xds/bootstrap.ts";
+import { sdsFiles } from "../../xds/control_plane.ts";
 import { Bootstrap } from "../../xds/wire/envoy/bootstrap.ts";
 import { decode, encode } from "../../xds/wire/mod.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
@@ -40,7 +41,9 @@ Deno.test("every bootstrap is a Bootstrap, and Envoy takes it", async () => {
     ) {
       await Deno.writeTextFile(`${folder}/${name}`, content);
     }
-    for (const [name, content] of Object.entries(sdsFiles(folder, local))) {
+    for (
+      const [name, content] of Object.entries(sdsFiles({ authority: folder, certificate: folder }, local))
+    ) {
       await Deno.writeTextFile(`${folder}/${name}`, content);
     }
     for (
@@ -48,6 +51,7 @@ Deno.test("every bootstrap is a Bootstrap, and Envoy takes it", async () => {
         {},
         { xds: { ...options.xds, host: "10.0.0.1" } },
         { readiness: { address: "0.0.0.0", port: 19_001 }, maxConnections: 10, maxHeap: 1 << 30 },
+        { metrics: { address: "::", port: 19_002 } },
       ]
     ) {
       const made = bootstrap({ ...local, ...more });
@@ -83,6 +87,22 @@ Deno.test("/ready answers once the first configuration is there; nothing else of
   assertEquals([probe.status, probe.body.trim()], [200, "LIVE"]);
   for (const path of ["/", "/stats", "/quitquitquit", "/ready/x"]) {
     assertEquals((await ask(readiness.port, path, { method: "POST" })).status, 404, path);
+  }
+});
+
+Deno.test("/stats/prometheus tells statistics, for those who ask and not for those who would change something", async () => {
+  await using rig = await modelRig();
+  const port = freePort(), metrics = { address: "127.0.0.1", port: freePort() };
+  rig.model.listener(port).routes(port, { "*": [route("a", { kind: "respond", status: 204 })] });
+  rig.settle();
+  await rig.envoy("proxy", "default/gw", { metrics });
+  await rig.synced();
+  const stats = await ask(metrics.port, "/stats/prometheus");
+  assertEquals(stats.status, 200);
+  assertMatch(stats.body, /^envoy_server_live\{\} 1$/m);
+  assertEquals((await ask(metrics.port, "/stats/prometheus?usedonly")).status, 200);
+  for (const path of ["/stats/prometheus", "/stats", "/quitquitquit", "/reset_counters", "/ready"]) {
+    assertEquals((await ask(metrics.port, path, { method: "POST" })).status, 404, path);
   }
 });
 

@@ -8,9 +8,10 @@ import type { Ir } from "../../../controllers/ir/mod.ts";
 import { Graph, type Table } from "../../../controllers/runtime/graph.ts";
 import { silentLog } from "../../../controllers/runtime/log.ts";
 import { createAuthority, issue, type KeyPair } from "../../../controllers/runtime/pki.ts";
-import { bootstrap, type BootstrapOptions, sdsFiles } from "../../../xds/bootstrap.ts";
+import { bootstrap, type BootstrapOptions } from "../../../xds/bootstrap.ts";
 import { deriveXds, type XdsOptions } from "../../../xds/build/mod.ts";
 import { XdsCache } from "../../../xds/cache.ts";
+import { sdsFiles } from "../../../xds/control_plane.ts";
 import { startXdsServer, type XdsServer } from "../../../xds/grpc/server.ts";
 import { noMetrics } from "../../../xds/metrics.ts";
 import { Ledger, type LedgerOptions } from "../../../xds/ledger/mod.ts";
@@ -219,7 +220,9 @@ export class Rig implements AsyncDisposable {
       adminSocket: `${folder}/admin.sock`,
       ...more,
     };
-    for (const [name, content] of Object.entries(sdsFiles(folder, options))) {
+    for (
+      const [name, content] of Object.entries(sdsFiles({ authority: folder, certificate: folder }, options))
+    ) {
       await Deno.writeTextFile(`${folder}/${name}`, content);
     }
     await Deno.writeTextFile(`${folder}/envoy.json`, JSON.stringify(bootstrap(options)));

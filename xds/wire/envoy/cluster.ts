@@ -28,6 +28,7 @@ import {
   Percent,
   UpstreamHttpProtocolOptions,
 } from "./core.ts";
+import { HttpFilter } from "./listener.ts";
 import { TransportSocket } from "./tls.ts";
 
 export const Endpoint = message("envoy.config.endpoint.v3.Endpoint", {
@@ -136,6 +137,7 @@ export const UpstreamHttpOptions = message("envoy.extensions.upstreams.http.v3.H
   upstream_http_protocol_options: field(2, UpstreamHttpProtocolOptions),
   explicit_http_config: field(3, ExplicitHttpConfig),
   use_downstream_protocol_config: field(4, UseDownstreamHttpConfig),
+  http_filters: repeated(6, HttpFilter),
 }, { oneofs: [["explicit_http_config", "use_downstream_protocol_config"]], memo: true });
 export type UpstreamHttpOptions = Infer<typeof UpstreamHttpOptions>;
 

@@ -98,6 +98,7 @@ export const DataSource = message("envoy.config.core.v3.DataSource", {
   filename: field(1, string),
   inline_bytes: field(2, bytes),
   inline_string: field(3, string),
+  watched_directory: field(5, WatchedDirectory),
 }, { oneofs: [["filename", "inline_bytes", "inline_string"]] });
 export type DataSource = Infer<typeof DataSource>;
 

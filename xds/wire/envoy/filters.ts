@@ -16,6 +16,7 @@ import {
   uint32,
 } from "../mod.ts";
 import { StringMatcher } from "./matcher.ts";
+import { SdsSecretConfig } from "./tls.ts";
 
 export const Router = message("envoy.extensions.filters.http.router.v3.Router", {
   suppress_envoy_headers: field(4, bool),
@@ -87,7 +88,34 @@ export const StatefulSessionPerRoute = message(
 );
 export type StatefulSessionPerRoute = Infer<typeof StatefulSessionPerRoute>;
 
+export const GenericCredential = message("envoy.extensions.http.injected_credentials.generic.v3.Generic", {
+  credential: field(1, SdsSecretConfig),
+  header: field(2, string),
+  header_value_prefix: field(3, string),
+});
+export type GenericCredential = Infer<typeof GenericCredential>;
+
+/** Where a credential comes from. */
+export const InjectedCredential = message("envoy.config.core.v3.TypedExtensionConfig", {
+  name: field(1, string),
+  typed_config: field(2, anyOf(GenericCredential)),
+});
+export type InjectedCredential = Infer<typeof InjectedCredential>;
+
+export const CredentialInjector = message(
+  "envoy.extensions.filters.http.credential_injector.v3.CredentialInjector",
+  {
+    overwrite: field(1, bool),
+    allow_request_without_credential: field(2, bool),
+    credential: field(3, InjectedCredential),
+  },
+);
+export type CredentialInjector = Infer<typeof CredentialInjector>;
+
+export const UpstreamCodec = message("envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec", {});
+export type UpstreamCodec = Infer<typeof UpstreamCodec>;
+
 /** What an HttpFilter can hold. */
-export const HttpFilters = anyOf(Router, Cors, StatefulSession);
+export const HttpFilters = anyOf(Router, Cors, StatefulSession, CredentialInjector, UpstreamCodec);
 /** What typed_per_filter_config can hold. */
 export const FilterConfigs = anyOf(CorsPolicy, StatefulSessionPerRoute);
