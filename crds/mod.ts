@@ -10,7 +10,9 @@ import { event, eventsEvent } from "./core/event.ts";
 import { lease } from "./core/lease.ts";
 import { namespace, serviceAccount } from "./core/namespace.ts";
 import { pod } from "./core/pod.ts";
+import { horizontalPodAutoscaler, podDisruptionBudget } from "./core/scaling.ts";
 import { service } from "./core/service.ts";
+import { daemonSet, deployment } from "./core/workload.ts";
 import { envoyFleet } from "./gatehouse/envoy_fleet.ts";
 import { backendTLSPolicy } from "./gateway/backend_tls_policy.ts";
 import { gateway } from "./gateway/gateway.ts";
@@ -41,12 +43,16 @@ export { tlsRoute, udpRoute };
 export {
   configMap,
   customResourceDefinition,
+  daemonSet,
+  deployment,
   endpointSlice,
   event,
   eventsEvent,
+  horizontalPodAutoscaler,
   lease,
   namespace,
   pod,
+  podDisruptionBudget,
   secret,
 };
 export { service, serviceAccount };
@@ -120,7 +126,9 @@ export type { Event, EventsEvent } from "./core/event.ts";
 export type { Lease } from "./core/lease.ts";
 export type { Namespace, ServiceAccount } from "./core/namespace.ts";
 export type { Pod } from "./core/pod.ts";
+export type { HorizontalPodAutoscaler, PodDisruptionBudget } from "./core/scaling.ts";
 export type { Service, ServicePort, ServiceSpec } from "./core/service.ts";
+export type { DaemonSet, Deployment } from "./core/workload.ts";
 
 export const gatewayKinds: readonly Kind[] = [
   gatewayClass,
@@ -135,6 +143,15 @@ export const gatewayKinds: readonly Kind[] = [
   backendTLSPolicy,
 ];
 
+/** Kinds that mean nothing without a cluster that runs pods. */
+export const workloadKinds: readonly Kind[] = [
+  pod,
+  deployment,
+  daemonSet,
+  horizontalPodAutoscaler,
+  podDisruptionBudget,
+];
+
 export const coreKinds: readonly Kind[] = [
   namespace,
   service,
@@ -146,7 +163,7 @@ export const coreKinds: readonly Kind[] = [
   eventsEvent,
   lease,
   customResourceDefinition,
-  pod,
+  ...workloadKinds,
 ];
 
 /** The kinds of our own group, whose definitions are generated from here. */

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { allKinds, apiVersion, newest, pod, type Release } from "../../crds/mod.ts";
+import { allKinds, apiVersion, newest, type Release, workloadKinds } from "../../crds/mod.ts";
 import { openapi } from "../../crds/openapi.ts";
 import { validate } from "../../crds/validate.ts";
 import type { Model } from "./resources.ts";
 
-/** All kinds but Pod: nothing here would ever run one. */
-const kinds = allKinds.filter((kind) => kind !== pod);
+/** All kinds but those of pods: nothing here would ever run one. */
+const kinds = allKinds.filter((kind) => !workloadKinds.includes(kind));
 
 /** The kinds of Gatehouse and of one release of Gateway API. */
 export function typedModel(release: Release = newest.release): Model {
