@@ -57,9 +57,7 @@ export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>
     allowedListeners: modelNamespaces(spec.allowedListeners?.namespaces, "None"),
     frontend,
     ...clientCertificate && { clientCertificate: secretRef(clientCertificate, namespace) },
-    requested: (spec.addresses ?? []).flatMap(({ type = "IPAddress", value }) =>
-      type === "IPAddress" && value ? [value] : []
-    ),
+    requested: requestedAddresses(spec),
     infrastructure: {
       labels: spec.infrastructure?.labels ?? {},
       annotations: spec.infrastructure?.annotations ?? {},
@@ -67,6 +65,11 @@ export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>
     fleet: mergeFleet([], ""),
     ...refused && { refused },
   };
+}
+
+/** The IP addresses that a Gateway asks for. One without a value is for any address, which it gets anyway. */
+export function requestedAddresses({ addresses = [] }: Gateway["spec"]): readonly string[] {
+  return addresses.flatMap(({ type = "IPAddress", value }) => type === "IPAddress" && value ? [value] : []);
 }
 
 /** What stands for a Gateway that could not be read because of a bug: it is refused, and says so. */
