@@ -314,6 +314,8 @@ export interface Contribution {
   /** 0 for objects that have none, such as Services. */
   readonly generation: number;
   readonly pieces: readonly Piece[];
+  /** The Gateway is being taken down: this is programmed once the proxies have nothing of it any more. */
+  readonly removal?: true;
 }
 
 /** The smallest part that a proxy can refuse: a rule of a route, a listener, a backend, a certificate. */

@@ -15,6 +15,8 @@ export interface Config {
    * do refuse something.
    */
   readonly validate: boolean;
+  /** The finalizer that Gateways have while proxies serve them. Without one they go at once, and so do GatewayClasses. */
+  readonly finalizer?: string;
   /**
    * Where the proxies run, if all of them run in one place: endpoints that are hinted for others are then left out. Without
    * it hints are not followed.

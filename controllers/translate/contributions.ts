@@ -8,6 +8,7 @@
 import type { Contribution, Ir } from "../ir/mod.ts";
 import type { Graph, Read, Table } from "../runtime/graph.ts";
 import type { GatewayCluster } from "./clusters.ts";
+import type { GatewayModel } from "./gateways.ts";
 import type { GatewayState, OwnerState } from "./gateway_state.ts";
 import { split, within } from "./keys.ts";
 import { listenerContent, meantListeners, type Rejections } from "./listening.ts";
@@ -16,6 +17,7 @@ import type { ResolvedRoute } from "./rules.ts";
 import { secretContent, secretContributions, type SecretTables } from "./secrets.ts";
 
 export interface ContributionTables {
+  readonly gateways: Table<GatewayModel>;
   readonly states: Table<GatewayState>;
   readonly owners: Table<OwnerState>;
   readonly secrets: SecretTables;
@@ -26,7 +28,7 @@ export interface ContributionTables {
 }
 
 export function deriveContributions(graph: Graph, tables: ContributionTables): Ir["contributions"] {
-  const { states, owners, secrets, meant, placements, resolved } = tables;
+  const { gateways, states, owners, secrets, meant, placements, resolved } = tables;
   const byService = graph.index(
     "meant clusters by service",
     meant,
@@ -40,6 +42,17 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
         "contributions of listeners",
         owners,
         (owner, read) => listenersContribution(owner, contentIn(read)),
+      ),
+    ],
+    [
+      "removals ",
+      graph.derive(
+        "contributions of removals",
+        gateways,
+        ({ terminating, generation }, _, gateway) =>
+          terminating
+            ? { gateway, origin: `Gateway/${gateway}`, generation, pieces: [], removal: true as const }
+            : undefined,
       ),
     ],
     ["secrets ", secretContributions(graph, secrets, states)],

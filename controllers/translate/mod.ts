@@ -26,6 +26,7 @@ import type { Config } from "./config.ts";
 import { deriveContributions } from "./contributions.ts";
 import type { StatusWrite } from "./due.ts";
 import { stateOfGateway } from "./gateway_state.ts";
+import { deriveFinalizers, type FinalizerWrite } from "./finalizers.ts";
 import { modelGateway, unreadableGateway } from "./gateways.ts";
 import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
 import { listeningOf, type Rejections } from "./listening.ts";
@@ -47,6 +48,7 @@ import type { World } from "./world.ts";
 export { type Config, defaultConfig } from "./config.ts";
 export { type PatchOperation, stamp, type StatusWrite } from "./due.ts";
 export type { Fleet } from "./fleet.ts";
+export { type FinalizerWrite, gatewayExists, skipTeardown, withFinalizer } from "./finalizers.ts";
 export type { Infrastructure } from "./infrastructure.ts";
 export type { DesiredStatus } from "./statuses.ts";
 export { type Addresses, createWorld, kinds, type PortState, type World } from "./world.ts";
@@ -57,6 +59,8 @@ export interface Translation {
   readonly statuses: Table<DesiredStatus>;
   /** The writes that make observed statuses the desired ones. Row key: `Kind/namespace/name`. */
   readonly due: Table<StatusWrite>;
+  /** The finalizers that are to be added or removed. Row key: as above. */
+  readonly finalizers: Table<FinalizerWrite>;
   /** The Gateways that are ours, with what has to exist around their proxies. */
   readonly gateways: Table<Infrastructure>;
 }
@@ -253,6 +257,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     ir,
     statuses,
     due: deriveDue(graph, world, statuses, config),
+    finalizers: deriveFinalizers(graph, world, tables, config),
     gateways: graph.derive(
       "infrastructure",
       gateways,

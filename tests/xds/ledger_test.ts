@@ -355,3 +355,37 @@ Deno.test("what only an older version refuses is tried again once no proxy runs 
   assertEquals(w.kept(), { "B/0": "no bad for ever" });
   assertEquals([w.verdict("A"), w.verdict("B")], ["programmed 1", "rejected 1 no bad for ever"]);
 });
+
+Deno.test("a Gateway is taken down once no expected proxy has anything of it", () => {
+  const { world: w, proxies: [a, b] } = world("a", "b");
+  w.contribute("G", 1, piece("G/0", "one", "listener:l", "routes:r"));
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  a!.connect().takeAll();
+  b!.connect().takeAll();
+  assertEquals(w.verdict("G"), "programmed 1");
+  w.takeDown("G", 2);
+  w.settle();
+  assertEquals(w.verdict("G"), `pending 2 ${waiting}`);
+  a!.takeAll();
+  b!.take("listener:l");
+  assertEquals(w.verdict("G"), `pending 2 ${waiting}`, "b still has the routes");
+  b!.takeAll();
+  assertEquals(w.verdict("G"), "programmed 2");
+});
+
+Deno.test("a proxy that says nothing while its Gateway is taken down is left out after a while", async () => {
+  const { world: w, proxies: [a, b] } = world("a", "b");
+  w.contribute("G", 1, piece("G/0", "one", "listener:l"));
+  w.settle();
+  a!.connect().takeAll();
+  b!.connect().takeAll();
+  w.takeDown("G", 2);
+  w.settle();
+  a!.takeAll();
+  await w.clock.advance(14_999);
+  assertEquals(w.verdict("G"), `pending 2 ${waiting}`);
+  await w.clock.advance(1);
+  w.settle();
+  assertMatch(w.verdict("G")!, /^programmed 2 Without 1 of 2 proxies/);
+});

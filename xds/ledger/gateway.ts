@@ -63,6 +63,8 @@ export class GatewayLedger {
   /** The entries that are not latched or that a proxy keeps waiting, by each of their resources. */
   readonly #open = new Set<Entry>();
   readonly #openByResource = new Map<ResourceId, Set<Entry>>();
+  /** Those of them that wait for proxies to have nothing any more. */
+  readonly #removals = new Set<Entry>();
   /** Origins whose entries are to be opened again at the end of the settle. */
   readonly #reopened = new Set<Origin>();
   #expected: readonly ProxyState[] = [];
@@ -160,6 +162,7 @@ export class GatewayLedger {
       if (event.version === undefined) proxy.acked.delete(event.id);
       else proxy.acked.set(event.id, event.version);
       this.#covered(proxy, event.id);
+      if (proxy.acked.size === 0) { for (const entry of this.#removals) this.#arrived(proxy, entry); }
       if (this.#culprits.concerns(event.id)) this.#culprits.advance();
     } else {
       proxy.refused.set(event.id, event);
@@ -232,19 +235,23 @@ export class GatewayLedger {
     this.#judge(entry);
   }
 
-  #has(proxy: ProxyState, { resources, since }: Entry): boolean {
+  #has(proxy: ProxyState, { contribution, resources, since }: Entry): boolean {
+    if (contribution.removal) return proxy.acked.size === 0;
     for (const id of resources) if (this.#progress.covers(proxy, id) < since) return false;
     return true;
   }
 
   /** A proxy has another version of a resource than before. */
   #covered(proxy: ProxyState, id: ResourceId): void {
-    for (const entry of this.#openByResource.get(id) ?? []) {
-      if (!entry.waiting.has(proxy) || !this.#has(proxy, entry)) continue;
-      entry.waiting.delete(proxy);
-      this.#pay(proxy);
-      this.#judge(entry);
-    }
+    for (const entry of this.#openByResource.get(id) ?? []) this.#arrived(proxy, entry);
+  }
+
+  /** A proxy may have an entry now. */
+  #arrived(proxy: ProxyState, entry: Entry): void {
+    if (!entry.waiting.has(proxy) || !this.#has(proxy, entry)) return;
+    entry.waiting.delete(proxy);
+    this.#pay(proxy);
+    this.#judge(entry);
   }
 
   #pay(proxy: ProxyState): void {
@@ -293,6 +300,7 @@ export class GatewayLedger {
 
   #openUp(entry: Entry): void {
     this.#open.add(entry);
+    if (entry.contribution.removal) this.#removals.add(entry);
     for (const id of entry.resources) {
       const entries = this.#openByResource.get(id);
       if (entries) entries.add(entry);
@@ -303,6 +311,7 @@ export class GatewayLedger {
   #close(entry: Entry): void {
     this.#settleDebts(entry);
     this.#open.delete(entry);
+    this.#removals.delete(entry);
     for (const id of entry.resources) {
       const entries = this.#openByResource.get(id);
       entries?.delete(entry);

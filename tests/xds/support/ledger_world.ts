@@ -87,6 +87,18 @@ export class LedgerWorld {
     this.contributions.set(`${gateway}|${origin}`, { gateway, origin, generation, pieces });
   }
 
+  /** The Gateway goes away: all of its contributions do, and one says so. */
+  takeDown(origin: string, generation: number): void {
+    for (const [key] of [...this.contributions.entries()]) this.contributions.delete(key);
+    this.contributions.set(`${gateway}|${origin}`, {
+      gateway,
+      origin,
+      generation,
+      pieces: [],
+      removal: true,
+    });
+  }
+
   withdraw(origin: string): void {
     this.contributions.delete(`${gateway}|${origin}`);
   }
