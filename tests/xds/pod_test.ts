@@ -31,7 +31,8 @@ const options: PodOptions = {
 
 Deno.test("the files of a pod are as written down", async () => {
   const folder = new URL("support/pod/", import.meta.url), { files, args } = podFiles(options);
-  const found = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  const found = entries.map(({ name }) => name).sort();
   for (const [name, content] of Object.entries({ ...files, args: `${args.join("\n")}\n` })) {
     const file = new URL(name, folder);
     if (Deno.args.includes("--update")) await Deno.writeTextFile(file, content);
