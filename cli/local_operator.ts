@@ -4,11 +4,12 @@
  * @module
  */
 import { systemClock } from "../controllers/runtime/clock.ts";
+import type { Proxy } from "../controllers/ir/mod.ts";
 import type { RootLog } from "../controllers/runtime/log.ts";
 import { createMetrics } from "../controllers/runtime/metrics.ts";
 import { createAuthority } from "../controllers/runtime/pki.ts";
 import { Scope } from "../controllers/runtime/scope.ts";
-import { type Config, defaultConfig } from "../controllers/translate/mod.ts";
+import { type Addresses, type Config, defaultConfig } from "../controllers/translate/mod.ts";
 import type { Kube } from "../kube/types.ts";
 import { type AddressWant, choosePool, wantOf } from "../standalone/addresses.ts";
 import type { Pool } from "../standalone/addresses/pool.ts";
@@ -20,7 +21,7 @@ import { serveAdmin } from "./admin.ts";
 import { type Io, UsageError } from "./io.ts";
 import { operate, type Operator } from "./operate.ts";
 import { reportOf } from "./report.ts";
-import { identityOf, xdsServerName } from "./serve_xds.ts";
+import { identityOf, serveXds, xdsServerName } from "./serve_xds.ts";
 import { version } from "./version.ts";
 
 /** What has to be there before anything is started. */
@@ -94,7 +95,11 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     log,
     metrics,
     scope,
-    xds: { hostname: "127.0.0.1", port: 0, authority },
+    platform: (graph) => ({
+      proxies: graph.source<readonly Proxy[]>("proxies"),
+      addresses: graph.source<Addresses>("addresses"),
+    }),
+    serveXds: (parts) => serveXds({ hostname: "127.0.0.1", port: 0, authority }, parts),
     // Envoys of one user could otherwise share a port and not notice.
     listeners: { reusePort: false },
     settled: (operator) => {
@@ -104,7 +109,8 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     },
   });
   stack.use(operator.xds);
-  const { world, loop } = operator;
+  const { loop, platform } = operator;
+  scope.spawn("writers", (signal) => operator.lead(signal));
   const dataPlane = started.dataPlane = stack.adopt(
     await DataPlane.open({
       directory: data,
@@ -117,13 +123,13 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
       clock,
       log,
       onAddresses: (gateway, addresses) => {
-        if (addresses) world.addresses.set(gateway, addresses);
-        else world.addresses.delete(gateway);
+        if (addresses) platform.addresses.set(gateway, addresses);
+        else platform.addresses.delete(gateway);
         loop.changed();
       },
       onProxies: (gateway, proxies) => {
-        if (proxies.length > 0) world.proxies.set(gateway, proxies);
-        else world.proxies.delete(gateway);
+        if (proxies.length > 0) platform.proxies.set(gateway, proxies);
+        else platform.proxies.delete(gateway);
         loop.changed();
       },
     }),

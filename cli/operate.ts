@@ -5,84 +5,109 @@
  */
 import type { ApiObject, Kind } from "../crds/kind.ts";
 import { kindOf } from "../crds/mod.ts";
-import { type Controller, enqueue, worker } from "../controllers/controller.ts";
+import type { Proxy } from "../controllers/ir/mod.ts";
 import { Loop } from "../controllers/loop.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { watchEventLoop } from "../controllers/runtime/event_loop.ts";
-import { Graph, type Source } from "../controllers/runtime/graph.ts";
+import { Graph, type Source, type Table } from "../controllers/runtime/graph.ts";
 import type { Log } from "../controllers/runtime/log.ts";
 import type { Metrics } from "../controllers/runtime/metrics.ts";
-import { Queue } from "../controllers/runtime/queue.ts";
-import type { Scope } from "../controllers/runtime/scope.ts";
-import { statusController, type StatusPatch } from "../controllers/status.ts";
+import { Scope } from "../controllers/runtime/scope.ts";
+import { statusController } from "../controllers/status.ts";
 import {
+  type Addresses,
   type Config,
-  createWorld,
+  createSources,
   deriveIr,
   kinds,
+  type Sources,
   stamp,
   type Translation,
   type World,
 } from "../controllers/translate/mod.ts";
-import type { Kube } from "../kube/types.ts";
+import { groups } from "../controllers/translate/world.ts";
 import { Discovery } from "../kube/discovery.ts";
-import { watch, type WatchHealth } from "../kube/watch.ts";
+import type { Kube } from "../kube/types.ts";
+import type { WatchHealth } from "../kube/watch.ts";
 import { deriveXds, type XdsOptions } from "../xds/build/mod.ts";
 import { XdsCache } from "../xds/cache.ts";
 import type { XdsServer } from "../xds/grpc/server.ts";
 import { Ledger } from "../xds/ledger/mod.ts";
 import { watchDrift } from "./drift.ts";
+import { type Effect, effectOf } from "./effect.ts";
+import { Introduction } from "./introduction.ts";
 import { pendingIn } from "./pending.ts";
-import { serveXds, type XdsAddress } from "./serve_xds.ts";
+import type { XdsParts } from "./serve_xds.ts";
+import { startWatches, type Watched } from "./watches.ts";
 
-export interface OperateOptions {
+/** Where and how the proxies of Gateways run, as far as the operator has to know. */
+export interface Platform {
+  readonly proxies: Table<readonly Proxy[]>;
+  readonly addresses: Table<Addresses>;
+  /** What is to be watched for it, beside the kinds that translation reads. */
+  readonly watched?: readonly Watched[];
+  /** What it does about what has come of translation. */
+  readonly effects?: (translation: Translation) => readonly Effect[];
+}
+
+export interface OperateOptions<P extends Platform> {
+  /** For reading, and for writing while this replica leads; see {@linkcode Operator.lead}. */
   readonly kube: Kube;
+  /** For writing, if that takes another client. */
+  readonly writer?: Kube;
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly xds: XdsAddress;
+  /** Made before translation, of which its tables are inputs. */
+  readonly platform: (graph: Graph, sources: Sources) => P;
+  /** Starts the xDS server. */
+  readonly serveXds: (parts: XdsParts) => Promise<XdsServer>;
   /** How listeners are built. */
   readonly listeners?: XdsOptions;
+  /** Watches nothing but these namespaces; all by default. */
+  readonly namespaces?: readonly string[];
   /** Owns the background work. */
   readonly scope: Scope;
   /** Told after each settle, for effects that follow tables of their own. */
-  readonly settled?: (operator: Operator) => void;
+  readonly settled?: (operator: Operator<P>) => void;
 }
 
 /** An operator that runs. */
-export interface Operator {
+export interface Operator<P extends Platform = Platform> {
   readonly graph: Graph;
   readonly world: World;
+  readonly platform: P;
   readonly translation: Translation;
   readonly ledger: Ledger;
   readonly xds: XdsServer;
   readonly loop: Loop;
   readonly metrics: Metrics;
-  /** How the watch of each kind is doing. */
+  /** How each watch is doing, by the plural of its kind. */
   readonly watches: ReadonlyMap<string, WatchHealth>;
+  /**
+   * Writes what is due, until `signal` is aborted: for the one replica that leads. Begins with everything that is due by then,
+   * once the first complete configuration is there.
+   */
+  lead(signal: AbortSignal): Promise<void>;
 }
 
 /** How many statuses are written at once. */
 const statusWorkers = 16;
 
-/**
- * How long the first statuses wait for the proxies, in milliseconds. After a restart they say what they have had all along; until
- * then it would look as if they had nothing.
- */
-const introduction = 5_000;
-
 /** How often what expires is looked at, in milliseconds. */
 const timeStep = 60_000;
 
 /** Starts everything; resolves once the xDS server listens and the watches are under way. */
-export async function operate(options: OperateOptions): Promise<Operator> {
+export async function operate<P extends Platform>(options: OperateOptions<P>): Promise<Operator<P>> {
   const { kube, config, clock, log, metrics, scope } = options;
   const graph = new Graph({
     clock,
     onFailure: ({ table, key, error }) => log.error("Cannot derive a row", { table, row: key, error }),
   });
-  const world = createWorld(graph);
+  const sources = createSources(graph), platform = options.platform(graph, sources);
+  const { proxies, addresses } = platform;
+  const world: World = { ...sources, proxies, addresses };
   const translation = deriveIr(graph, world, config);
   const resources = deriveXds(graph, translation.ir, options.listeners);
   metrics.watchTables(graph);
@@ -108,32 +133,36 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     clock,
   });
 
-  const discovery = new Discovery(kube, kinds.map(kindNamed), { clock, log });
+  const watched: readonly Watched[] = [
+    ...kinds.map((name) => ({
+      kind: kindNamed(name),
+      source: world.objects[name] as unknown as Source<ApiObject>,
+    })),
+    ...platform.watched ?? [],
+  ];
+  const discovery = new Discovery(kube, watched.map(({ kind }) => kind), { clock, log });
   const status = statusController({
     due: translation.due,
-    kube,
+    kube: options.writer ?? kube,
     kindOf: (name) => kindNamed(name),
     versionOf: (kind) => discovery.versionOf(kind),
     stamp,
     clock,
   });
-  const introduced = Promise.withResolvers<void>();
-  const controllers: readonly [Controller<StatusPatch>, Queue][] = [
-    [status, startQueue(status, { concurrency: statusWorkers, after: introduced.promise }, options)],
+  const introduction = new Introduction({
+    clock,
+    pending: () => !pendingIn({ world, translation }).next().done,
+  });
+  const effects: readonly Effect[] = [
+    effectOf(status, {
+      concurrency: statusWorkers,
+      after: (signal) => introduction.over(signal),
+      clock,
+      log,
+      metrics,
+    }),
+    ...platform.effects?.(translation) ?? [],
   ];
-
-  let waiting: Disposable | undefined, introducing = true;
-  const endWaiting = () => {
-    introducing = false;
-    waiting?.[Symbol.dispose]();
-    introduced.resolve();
-  };
-  const awaitProxies = () => {
-    if (!introducing) return;
-    waiting ??= clock.timer(introduction, endWaiting);
-    if (pendingIn({ world, translation }).next().done) endWaiting();
-  };
-  scope.signal.addEventListener("abort", endWaiting, { once: true });
 
   const loop: Loop = new Loop({
     graph,
@@ -145,14 +174,14 @@ export async function operate(options: OperateOptions): Promise<Operator> {
       cache.update(resources);
       ledger.settled();
       drift();
-      for (const [controller, queue] of controllers) enqueue(controller, queue);
-      awaitProxies();
+      for (const effect of effects) effect.settled();
+      introduction.settled();
       options.settled?.(operator);
     },
   });
   scope.signal.addEventListener("abort", () => loop[Symbol.dispose](), { once: true });
 
-  const xds = await serveXds(options.xds, {
+  const xds = await options.serveXds({
     cache,
     onEvent: (event) => ledger.observe(event),
     metrics: xdsMetrics,
@@ -160,8 +189,6 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     log,
     signal: scope.signal,
   });
-  const watches = new Map<string, WatchHealth>();
-  const operator: Operator = { graph, world, translation, ledger, xds, loop, metrics, watches };
 
   // Before the first answer, a kind that is not known yet would look like one that is not there.
   const discovered = Promise.withResolvers<void>();
@@ -170,30 +197,17 @@ export async function operate(options: OperateOptions): Promise<Operator> {
     discovered.resolve();
     await discovery.run(signal);
   });
-  for (const name of kinds) loop.await(kindNamed(name).plural);
-  for (const name of kinds) {
-    const kind = kindNamed(name), source = world.objects[name] as unknown as Source<ApiObject>;
-    scope.spawn(`watch of ${kind.plural}`, async (signal) => {
-      const health = (health: WatchHealth) => {
-        watches.set(kind.plural, health);
-        metrics.watchState(name, health.state);
-      };
-      await abortable(discovered.promise, signal);
-      const events = watch(kube, kind, {
-        clock,
-        log,
-        health,
-        version: () => discovery.versionOf(kind),
-        installed: (signal) => discovery.changed(signal),
-        signal,
-      });
-      await loop.follow(
-        kind,
-        counted(events, (type) => metrics.watchEvents.inc({ kind: name, type })),
-        source,
-      );
-    });
-  }
+  const watches = startWatches(watched, {
+    kube,
+    discovery,
+    discovered: (signal) => abortable(discovered.promise, signal),
+    ...options.namespaces && { namespaces: options.namespaces },
+    loop,
+    clock,
+    log,
+    metrics,
+    scope,
+  });
   scope.spawn("time", async (signal) => {
     while (true) {
       world.time.set("now", clock.now().getTime());
@@ -207,6 +221,23 @@ export async function operate(options: OperateOptions): Promise<Operator> {
       signal,
       observe: (lag) => metrics.eventLoopLag.observe(lag / 1000),
     }));
+  const operator: Operator<P> = {
+    graph,
+    world,
+    platform,
+    translation,
+    ledger,
+    xds,
+    loop,
+    metrics,
+    watches,
+    async lead(signal) {
+      await abortable(loop.ready, signal);
+      await using term = new Scope(signal);
+      for (const effect of effects) term.spawn(effect.name, (signal) => effect.run(signal));
+      await term.join();
+    },
+  };
   return operator;
 }
 
@@ -222,40 +253,8 @@ async function abortable(promise: Promise<void>, signal: AbortSignal): Promise<v
   }
 }
 
-async function* counted<E extends { readonly type: string }>(
-  events: AsyncIterable<E>,
-  count: (type: string) => void,
-): AsyncGenerator<E> {
-  for await (const event of events) {
-    count(event.type);
-    yield event;
-  }
-}
-
-function startQueue<D>(
-  controller: Controller<D>,
-  { concurrency, after }: { readonly concurrency: number; readonly after: Promise<void> },
-  { clock, log, metrics, scope }: OperateOptions,
-): Queue {
-  const { name } = controller, observer = metrics.queueObserver(name, concurrency);
-  const queue = new Queue({ name, clock, log, observer });
-  scope.spawn(name, async (signal) => {
-    await abortable(after, signal);
-    await queue.run(worker(controller, log), { concurrency, signal });
-  });
-  return queue;
-}
-
-const groups: { readonly [kind: string]: string } = {
-  Namespace: "",
-  Service: "",
-  Secret: "",
-  ConfigMap: "",
-  EndpointSlice: "discovery.k8s.io",
-};
-
 function kindNamed(name: string): Kind {
-  const kind = kindOf(groups[name] ?? "gateway.networking.k8s.io", name);
+  const kind = kindOf(groups[name as keyof typeof groups], name);
   if (!kind) throw new Error(`Cannot find kind "${name}"`);
   return kind;
 }

@@ -33,17 +33,20 @@ export function identityOf(gateway: GatewayKey): string {
 /** A year, in milliseconds. */
 const year = 365 * 24 * 3600 * 1000;
 
+/** What an operator gives its xDS server. */
+export interface XdsParts {
+  readonly cache: XdsCache;
+  readonly onEvent: (event: ProxyEvent) => void;
+  readonly metrics: XdsMetrics;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
 /** Starts the server with a certificate of its own. A proxy may read what belongs to the Gateways that its certificate names. */
 export async function serveXds(
   { hostname, port, authority }: XdsAddress,
-  options: {
-    readonly cache: XdsCache;
-    readonly onEvent: (event: ProxyEvent) => void;
-    readonly metrics: XdsMetrics;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly signal: AbortSignal;
-  },
+  options: XdsParts,
 ): Promise<XdsServer> {
   const now = options.clock.now().getTime();
   const leaf = await issue(authority, {

@@ -20,12 +20,12 @@ export interface Controller<D> {
   apply(due: D, signal: AbortSignal): Promise<Again | void>;
 }
 
-/** Queues the rows that the last settle made due. */
-export function enqueue<D>(controller: Controller<D>, queue: Queue): void {
+/** Queues the rows that the last settle made due; without a queue, since another replica writes, they are only observed. */
+export function enqueue<D>(controller: Controller<D>, queue: Queue | undefined): void {
   for (const key of controller.due.changed) {
     const due = controller.due.get(key);
     controller.observed?.(key, due);
-    if (due !== undefined) queue.add(key);
+    if (due !== undefined) queue?.add(key);
   }
 }
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { ApiObject, Kind } from "../crds/kind.ts";
+import type { ApiObject } from "../crds/kind.ts";
 import { keyOf } from "../crds/kind.ts";
 import type { WatchEvent } from "../kube/types.ts";
 import type { Clock } from "./runtime/clock.ts";
@@ -68,16 +68,16 @@ export class Loop {
     if (this.#awaited.delete(name)) this.changed();
   }
 
-  /** Copies what a watch tells into its source table, for as long as the watch lasts. */
+  /** Copies what the watch of that name tells into its source table, for as long as the watch lasts. */
   async follow<T extends ApiObject>(
-    kind: Kind,
+    name: string,
     events: AsyncIterable<WatchEvent<T>>,
-    source: Source<T>,
+    source: Pick<Source<T>, "set" | "delete" | "replace">,
   ): Promise<void> {
     for await (const event of events) {
       if (event.type === "replace") {
         source.replace(event.objects.map((object) => [keyOf(object), object]));
-        this.arrived(kind.plural);
+        this.arrived(name);
       } else if (event.type === "set") source.set(keyOf(event.object), event.object);
       else source.delete(keyOf(event.object));
       this.changed();

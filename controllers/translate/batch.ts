@@ -5,13 +5,21 @@
  */
 import { type ApiObject, keyOf, splitApiVersion } from "../../crds/kind.ts";
 import { Graph, type Source } from "../runtime/graph.ts";
-import { type Config, createWorld, defaultConfig, deriveIr, type Translation, type World } from "./mod.ts";
+import {
+  type Config,
+  createWorld,
+  defaultConfig,
+  deriveIr,
+  type ToldWorld,
+  type Translation,
+  type World,
+} from "./mod.ts";
 import { groups } from "./world.ts";
 
 /** Everything that came of some objects, and the tables that it came from. */
 export interface Batch extends Translation {
   readonly graph: Graph;
-  readonly world: World;
+  readonly world: ToldWorld;
   /** Objects of kinds that translation does not read; other groups have a Gateway, too. */
   readonly ignored: readonly ApiObject[];
 }
@@ -23,7 +31,7 @@ export interface Batch extends Translation {
 export function translate(
   objects: Iterable<ApiObject>,
   config: Config = defaultConfig,
-  prepare: (graph: Graph, world: World, translation: Translation) => void = () => {},
+  prepare: (graph: Graph, world: ToldWorld, translation: Translation) => void = () => {},
   graph: Graph = new Graph(),
 ): Batch {
   const world = createWorld(graph);

@@ -51,7 +51,16 @@ export type { Fleet } from "./fleet.ts";
 export { type FinalizerWrite, gatewayExists, skipTeardown, withFinalizer } from "./finalizers.ts";
 export type { Infrastructure } from "./infrastructure.ts";
 export type { DesiredStatus } from "./statuses.ts";
-export { type Addresses, createWorld, kinds, type PortState, type World } from "./world.ts";
+export {
+  type Addresses,
+  createSources,
+  createWorld,
+  kinds,
+  type PortState,
+  type Sources,
+  type ToldWorld,
+  type World,
+} from "./world.ts";
 
 export interface Translation {
   readonly ir: Ir;

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Proxy, Rejection, Verdict } from "../ir/mod.ts";
-import type { Graph, Source } from "../runtime/graph.ts";
+import type { Graph, Source, Table } from "../runtime/graph.ts";
 import type { ObjectTypes } from "./objects.ts";
 
 /** Where a port of a Gateway really is. */
@@ -26,22 +26,33 @@ export interface Addresses {
   readonly unusable?: readonly { readonly value: string; readonly message: string }[];
 }
 
-export interface World {
+/** What is told from outside wherever the proxies run. */
+export interface Sources {
   /** The observed objects by kind; rows are keyed `namespace/name`, or `name` where there are no namespaces. */
   readonly objects: { readonly [K in keyof ObjectTypes]: Source<ObjectTypes[K]> };
   /** Row key: `GATEWAY|ORIGIN`. */
   readonly verdicts: Source<Verdict>;
   /** Row key: `GATEWAY|PIECE`. */
   readonly rejections: Source<Rejection>;
-  /** Row key: Gateway. */
-  readonly proxies: Source<readonly Proxy[]>;
-  /** Row key: Gateway. No row: nothing has been assigned yet. */
-  readonly addresses: Source<Addresses>;
   /**
    * The time, in milliseconds since 1970, under the key `now`: for what becomes untrue by itself, such as the validity of
    * certificates. Set it every minute or so; without it nothing ever expires.
    */
   readonly time: Source<number>;
+}
+
+/** What `deriveIr` starts from. Proxies and addresses are told, or derived from what is observed of them. */
+export interface World extends Sources {
+  /** Row key: Gateway. */
+  readonly proxies: Table<readonly Proxy[]>;
+  /** Row key: Gateway. No row: nothing has been assigned yet. */
+  readonly addresses: Table<Addresses>;
+}
+
+/** A world in which whoever runs the proxies tells of them. */
+export interface ToldWorld extends World {
+  readonly proxies: Source<readonly Proxy[]>;
+  readonly addresses: Source<Addresses>;
 }
 
 const gateway = "gateway.networking.k8s.io";
@@ -68,14 +79,20 @@ export const groups: { readonly [K in keyof ObjectTypes]: string } = {
 /** The kinds that translation reads: those to watch where they are served. */
 export const kinds = Object.keys(groups) as readonly (keyof ObjectTypes)[];
 
-export function createWorld(graph: Graph): World {
+export function createSources(graph: Graph): Sources {
   const objects = Object.fromEntries(kinds.map((kind) => [kind, graph.source(kind)]));
   return {
-    objects: objects as World["objects"],
+    objects: objects as Sources["objects"],
     verdicts: graph.source("verdicts"),
     rejections: graph.source("rejections"),
+    time: graph.source("time"),
+  };
+}
+
+export function createWorld(graph: Graph): ToldWorld {
+  return {
+    ...createSources(graph),
     proxies: graph.source("proxies"),
     addresses: graph.source("addresses"),
-    time: graph.source("time"),
   };
 }

@@ -21,7 +21,7 @@ async function resync({ kube, local: { operator } }: TestGateway): Promise<numbe
     const events = (async function* () {
       yield { type: "replace", objects: all.objects } as const;
     })();
-    await operator.loop.follow(kind, events, source as unknown as Source<ApiObject>);
+    await operator.loop.follow(kind.plural, events, source as unknown as Source<ApiObject>);
   }
   await operator.loop.idle();
   return objects;

@@ -7,14 +7,14 @@ import { type ApiObject, keyOf } from "../../../crds/kind.ts";
 import { systemClock } from "../../../controllers/runtime/clock.ts";
 import { Graph, type Settlement, type Table } from "../../../controllers/runtime/graph.ts";
 import { sourceOf } from "../../../controllers/translate/batch.ts";
-import { createWorld, defaultConfig, deriveIr, type World } from "../../../controllers/translate/mod.ts";
+import { createWorld, defaultConfig, deriveIr, type ToldWorld } from "../../../controllers/translate/mod.ts";
 import { deriveXds } from "../../../xds/build/mod.ts";
 import type { XdsResource } from "../../../xds/types.ts";
 import { endpointSlice, gateway, gatewayClass, namespace, route, service, stored } from "./objects.ts";
 
 export class Tables {
   readonly graph = new Graph({ clock: systemClock });
-  readonly world: World = createWorld(this.graph);
+  readonly world: ToldWorld = createWorld(this.graph);
   readonly resources: Table<XdsResource> = deriveXds(
     this.graph,
     deriveIr(this.graph, this.world, defaultConfig).ir,

@@ -1,0 +1,142 @@
+/**
+ * The watches of an operator: one of each kind, or one for each namespace that it is confined to.
+ *
+ * @module
+ */
+import type { ApiObject, Kind } from "../crds/kind.ts";
+import type { Loop } from "../controllers/loop.ts";
+import type { Clock } from "../controllers/runtime/clock.ts";
+import type { Source } from "../controllers/runtime/graph.ts";
+import type { Log } from "../controllers/runtime/log.ts";
+import type { Metrics } from "../controllers/runtime/metrics.ts";
+import type { Scope } from "../controllers/runtime/scope.ts";
+import type { Discovery } from "../kube/discovery.ts";
+import type { Kube } from "../kube/types.ts";
+import { watch, type WatchHealth } from "../kube/watch.ts";
+
+/** A kind that is watched, and the table that it fills. */
+export interface Watched {
+  readonly kind: Kind;
+  readonly source: Source<ApiObject>;
+  /** Only these. */
+  readonly labelSelector?: string;
+}
+
+export interface WatchesOptions {
+  readonly kube: Kube;
+  readonly discovery: Discovery;
+  /** Resolves once it is known which kinds are served. */
+  readonly discovered: (signal: AbortSignal) => Promise<void>;
+  /** Watches nothing but these namespaces, and what has none as far as that is allowed. */
+  readonly namespaces?: readonly string[];
+  readonly loop: Loop;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, "watchState" | "watchEvents">;
+  /** Owns the watches. */
+  readonly scope: Scope;
+}
+
+/** Starts the watches. The loop awaits the first list of each. The result is how each is doing, by the plural of its kind. */
+export function startWatches(
+  watched: readonly Watched[],
+  options: WatchesOptions,
+): ReadonlyMap<string, WatchHealth> {
+  const { loop, log, namespaces } = options;
+  const health = new Map<string, WatchHealth>();
+  for (const one of watched) {
+    const { kind, source } = one, { plural } = kind;
+    const confined = namespaces !== undefined && kind.namespaced;
+    const places = confined ? namespaces : [undefined];
+    const name = (namespace: string | undefined) =>
+      namespace === undefined ? plural : `${plural} in ${namespace}`;
+    for (const namespace of places) loop.await(name(namespace));
+    for (const namespace of places) {
+      const tell = (state: WatchHealth) => {
+        health.set(name(namespace), state);
+        const all = places.map((place) => health.get(name(place))?.state ?? "watching");
+        options.metrics.watchState(kind.kind, all.find((state) => state !== "watching") ?? "watching");
+        if (state.state !== "denied" || namespaces === undefined || confined) return;
+        log.warn("Going on without what has no namespace, as this operator is confined to some", {
+          kind: kind.kind,
+        });
+        source.replace(stand(kind, namespaces));
+        loop.arrived(plural);
+      };
+      options.scope.spawn(`watch of ${name(namespace)}`, async (signal) => {
+        await options.discovered(signal);
+        await follow(one, { ...options, name: name(namespace), namespace, tell, signal });
+      });
+    }
+  }
+  return health;
+}
+
+/** What an operator that may not see namespaces knows of them all the same: that they are there, and what they are called. */
+function stand(kind: Kind, namespaces: readonly string[]): readonly (readonly [string, ApiObject])[] {
+  if (kind.kind !== "Namespace") return [];
+  return namespaces.map((name) => [
+    name,
+    {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
+    },
+  ]);
+}
+
+interface FollowOptions extends WatchesOptions {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly tell: (health: WatchHealth) => void;
+  readonly signal: AbortSignal;
+}
+
+async function follow({ kind, source, labelSelector }: Watched, options: FollowOptions): Promise<void> {
+  const { kube, discovery, loop, clock, log, metrics, name, namespace, tell, signal } = options;
+  const events = watch(kube, kind, {
+    clock,
+    log,
+    health: tell,
+    version: () => discovery.versionOf(kind),
+    installed: (signal) => discovery.changed(signal),
+    namespace,
+    labelSelector,
+    signal,
+  });
+  await loop.follow(
+    name,
+    counted(events, (type) => metrics.watchEvents.inc({ kind: kind.kind, type })),
+    namespace === undefined ? source : shareOf(source),
+  );
+}
+
+/** The part of a table that one of several watches fills: a list of it leaves the rows of the others alone. */
+function shareOf(source: Source<ApiObject>): Pick<Source<ApiObject>, "set" | "delete" | "replace"> {
+  const own = new Set<string>();
+  return {
+    set(key, object) {
+      own.add(key);
+      source.set(key, object);
+    },
+    delete(key) {
+      own.delete(key);
+      source.delete(key);
+    },
+    replace(all) {
+      const rows = new Map(all);
+      for (const key of own) if (!rows.has(key)) this.delete(key);
+      for (const [key, object] of rows) this.set(key, object);
+    },
+  };
+}
+
+async function* counted<E extends { readonly type: string }>(
+  events: AsyncIterable<E>,
+  count: (type: string) => void,
+): AsyncGenerator<E> {
+  for await (const event of events) {
+    count(event.type);
+    yield event;
+  }
+}
