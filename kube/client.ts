@@ -53,6 +53,8 @@ class Client implements Kube {
   readonly #cluster: Cluster;
   readonly #options: KubeOptions;
   readonly #log: Log;
+  /** Where the server is, without a slash at the end. */
+  readonly #base: string;
   readonly #clients = new HttpClients();
   /** What the server has warned of already, so that each warning is logged once. */
   readonly #warnings = new Set<string>();
@@ -60,6 +62,9 @@ class Client implements Kube {
   constructor(cluster: Cluster, options: KubeOptions) {
     this.defaultNamespace = cluster.namespace;
     this.#cluster = cluster;
+    const base = new URL(cluster.server);
+    base.search = base.hash = "";
+    this.#base = base.href.replace(/\/$/, "");
     this.#options = options;
     this.#log = options.log ?? silentLog;
   }
@@ -155,22 +160,22 @@ class Client implements Kube {
     }
   }
 
-  #urlOf(opts: RequestOptions): URL {
-    const url = new URL(this.#cluster.server);
-    url.pathname = url.pathname.replace(/\/$/, "") + opts.path;
-    url.search = opts.querystring?.toString() ?? "";
-    return url;
+  /** A path has no query, whatever is in a name. */
+  #urlOf({ path, querystring }: RequestOptions): string {
+    const query = `${querystring ?? ""}`;
+    return this.#base + path.replace(/[?#]/g, encodeURIComponent) + (query && `?${query}`);
   }
 
-  #headersOf(opts: RequestOptions, credentials: Credentials): Headers {
+  #headersOf(opts: RequestOptions, { authorization }: Credentials): { readonly [name: string]: string } {
     const { version, component } = this.#options;
-    const headers = new Headers({ "user-agent": `gatehouse/${version} (${component})` });
     const accept = opts.accept ?? (opts.expectJson ? "application/json" : undefined);
-    if (accept) headers.set("accept", accept);
     const contentType = opts.contentType ?? (opts.bodyJson === undefined ? undefined : "application/json");
-    if (contentType) headers.set("content-type", contentType);
-    if (credentials.authorization) headers.set("authorization", credentials.authorization);
-    return headers;
+    return {
+      "user-agent": `gatehouse/${version} (${component})`,
+      ...accept && { accept },
+      ...contentType && { "content-type": contentType },
+      ...authorization && { authorization },
+    };
   }
 
   /** Logs what the server warns of, such as a deprecated version. RFC 7234, 5.5. */

@@ -63,7 +63,7 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
     ALPNProtocols: ["http/1.1"],
     minVersion: "TLSv1.2",
   }, (incoming, outgoing) => {
-    const socket = incoming.socket as TLSSocket, identity = identityOf(socket);
+    const socket = incoming.socket as TLSSocket, identity = identities.get(socket);
     limit(connections.use(socket, identity !== undefined), incoming, outgoing, {
       clock,
       ms: limits.request,
@@ -76,7 +76,12 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
   // long as the client likes.
   const connections = new Connections({ server: "API server", limits, clock, log });
   server.on("connection", (socket: Socket) => connections.accept(socket));
-  server.on("secureConnection", (socket: TLSSocket) => connections.secured(socket));
+  // A certificate is read once, however many requests come by its connection.
+  const identities = new WeakMap<TLSSocket, Identity | undefined>();
+  server.on("secureConnection", (socket: TLSSocket) => {
+    identities.set(socket, identityOf(socket));
+    connections.secured(socket);
+  });
   server.keepAliveTimeout = 90_000; // longer than client-go keeps idle connections, so that it is who closes them
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -211,7 +216,8 @@ async function send(response: Response, outgoing: ServerResponse, signal: AbortS
     outgoing.end();
     return;
   }
-  outgoing.flushHeaders();
+  // A stream may have nothing to tell for a long time. The head of a whole answer goes together with it.
+  if (!response.headers.has("content-length")) outgoing.flushHeaders();
   const reader = response.body.getReader();
   const stop = () => void reader.cancel().catch(() => {}); // an errored stream has nothing left to cancel
   signal.addEventListener("abort", stop, { once: true });

@@ -154,11 +154,21 @@ async function answerTo(verb: string, asked: Asked): Promise<Response> {
 function writtenResponse(encoder: Encoder, { code, object, warnings }: Written): Response {
   const headers = new Headers({ "content-type": "application/json" });
   for (const warning of warnings) headers.append("warning", `299 - ${JSON.stringify(warning)}`);
-  return new Response(encoder.one(object), { status: code, headers });
+  return whole(encoder.one(object), { status: code, headers });
 }
 
 function json(text: string): Response {
-  return new Response(text, { headers: { "content-type": "application/json" } });
+  return whole(text, { headers: new Headers({ "content-type": "application/json" }) });
+}
+
+/** An answer whose length is known: it is sent with its head at once, and read in one go. */
+function whole(
+  text: string,
+  { status = 200, headers }: { readonly status?: number; readonly headers: Headers },
+) {
+  const body = new TextEncoder().encode(text);
+  headers.set("content-length", `${body.length}`);
+  return new Response(body, { status, headers });
 }
 
 function readable({ store, faults }: AppOptions, resource: string, key: string): Row | undefined {

@@ -311,3 +311,17 @@ Deno.test("there are never too many connections; those of clients with a certifi
   await one.write(ask);
   assertStringIncludes(new TextDecoder().decode(await first(one)), "HTTP/1.1 200");
 });
+
+Deno.test("an answer that is whole says how long it is", async () => {
+  await using server = await testServer();
+  const { authority, admin } = server.certificates;
+  using http = client(authority, admin);
+  const get = async (path: string) => {
+    const response = await fetch(`${server.url}${path}`, { client: http });
+    return [response.headers.get("content-length"), (await response.bytes()).length] as const;
+  };
+  const [announced, length] = await get("/api/v1/namespaces/default");
+  assertEquals(announced, `${length}`);
+  // How long a list will be is not known when it begins.
+  assertEquals((await get("/api/v1/namespaces"))[0], null);
+});

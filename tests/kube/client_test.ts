@@ -121,11 +121,16 @@ Deno.test("the server's path comes before ours", async () => {
     component: "test",
   });
   await kube.get(widgets, { namespace: "x", name: "a" });
+  await kube.performRequest({
+    method: "GET",
+    path: "/a?b#c d",
+    querystring: new URLSearchParams({ e: "f" }),
+  });
   kube[Symbol.dispose]();
-  assertEquals(
-    new URL(server.requests[0]!.url).pathname,
+  assertEquals(server.requests.map(({ url }) => url.slice(server.url.length)), [
     "/k8s/clusters/c1/apis/example.com/v1/namespaces/x/widgets/a",
-  );
+    "/k8s/clusters/c1/a%3Fb%23c%20d?e=f",
+  ]);
 });
 
 Deno.test("an answer without success becomes a KubeError that holds the Status", async () => {
