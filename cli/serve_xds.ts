@@ -8,7 +8,7 @@ import type { Clock } from "../controllers/runtime/clock.ts";
 import type { Log } from "../controllers/runtime/log.ts";
 import { issue, type KeyPair } from "../controllers/runtime/pki.ts";
 import type { XdsCache } from "../xds/cache.ts";
-import { startXdsServer, type XdsServer } from "../xds/grpc/server.ts";
+import { type Authenticate, startXdsServer, type XdsServer } from "../xds/grpc/server.ts";
 import type { XdsMetrics } from "../xds/metrics.ts";
 import type { ProxyEvent } from "../xds/types.ts";
 
@@ -29,6 +29,14 @@ const identityPrefix = "gatehouse://gateway/";
 export function identityOf(gateway: GatewayKey): string {
   return `${identityPrefix}${gateway}`;
 }
+
+/** Who a proxy is, as its certificate says. */
+export const byCertificate: Authenticate = ({ certificate }) => {
+  const uri = certificate?.uris.find((uri) => uri.startsWith(identityPrefix));
+  return uri === undefined
+    ? { refused: "UNAUTHENTICATED", message: "The certificate of this proxy names no Gateway" }
+    : { gateway: uri.slice(identityPrefix.length) };
+};
 
 /** A year, in milliseconds. */
 const year = 365 * 24 * 3600 * 1000;
@@ -59,10 +67,7 @@ export async function serveXds(
   return await startXdsServer({
     ...options,
     tls: { ...leaf, clientAuthority: authority.certificate },
-    authenticate: ({ certificate }) => {
-      const gateways = (certificate?.uris ?? []).filter((uri) => uri.startsWith(identityPrefix));
-      return certificate && gateways.map((uri) => uri.slice(identityPrefix.length));
-    },
+    authenticate: byCertificate,
     hostname,
     port,
   });

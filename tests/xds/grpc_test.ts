@@ -44,7 +44,7 @@ async function start(options: Partial<XdsServerOptions> = {}) {
     tls: { ...await leaf("server"), clientAuthority: authority.certificate },
     authenticate: (peer) => {
       peers.push(peer);
-      return peer.certificate?.uris.map((uri) => uri.replace("gatehouse:", ""));
+      return { gateway: peer.certificate!.uris[0]!.replace("gatehouse:", "") };
     },
     hostname: "127.0.0.1",
     port: 0,
@@ -99,11 +99,91 @@ Deno.test("a proxy of another Gateway is refused, and one that proves nothing", 
     message: 'Proxy "proxy" may not read the configuration of Gateway "default/gw"',
   });
 
-  await using anonymous = await start({ authenticate: () => undefined });
+  await using anonymous = await start({
+    authenticate: () => ({ refused: "UNAUTHENTICATED", message: "Who are you?" }),
+  });
   using client = anonymous.connect();
   const second = client.call();
   second.drain();
-  assertEquals((await second.status).code, "16");
+  assertEquals(await second.status, { code: "16", message: "Who are you?" });
+
+  await using strict = await start({ authenticate: () => ({ gateway: "default/gw", proxy: "default/one" }) });
+  using third = strict.connect();
+  const pretending = third.call();
+  pretending.drain();
+  pretending.send(request("cluster"));
+  assertEquals(await pretending.status, {
+    code: "7",
+    message: 'Proxy "proxy" may not read the configuration of Gateway "default/gw"',
+  });
+});
+
+Deno.test("a stream ends in good order before the proof of its proxy does", async () => {
+  const clock = new FakeClock(), ping = { interval: 1e9, timeout: 1e9 };
+  await using xds = await start({
+    clock,
+    ping,
+    authenticate: () => ({ gateway: "default/gw", expires: clock.now().getTime() + 600_000 }),
+  });
+  using client = xds.connect();
+  const call = client.call();
+  call.send(request("cluster"));
+  await call.next();
+  let ended = false;
+  call.status.then(() => ended = true);
+  const next = call.next();
+  await clock.advance(589_999);
+  assert(!ended);
+  await clock.advance(1);
+  await next;
+  assertEquals((await call.status).code, "0");
+});
+
+Deno.test("streams end after different times, none of them later than told", async () => {
+  const clock = new FakeClock(), ping = { interval: 1e9, timeout: 1e9 }, values = [0, 0.5];
+  await using xds = await start({ clock, ping, lifetime: 1_000, random: () => values.shift()! });
+  using first = xds.connect(), second = xds.connect();
+  const calls = [];
+  for (const client of [first, second]) {
+    const call = client.call();
+    call.send(request("cluster"));
+    await call.next();
+    calls.push({ call, next: call.next() });
+  }
+  await clock.advance(750);
+  await calls[1]!.next;
+  assertEquals((await calls[1]!.call.status).code, "0");
+  await clock.advance(250);
+  await calls[0]!.next;
+  assertEquals((await calls[0]!.call.status).code, "0");
+});
+
+Deno.test("who proves who it is and then says nothing is not waited for", async () => {
+  const clock = new FakeClock(), ping = { interval: 1e9, timeout: 1e9 };
+  await using xds = await start({ clock, ping });
+  using client = xds.connect();
+  const call = client.call();
+  call.drain();
+  await once(call.stream, "response");
+  await clock.advance(10_000);
+  assertEquals(await call.status, { code: "4", message: "No request within 10 s" });
+});
+
+Deno.test("tokens that are none, and headers without end, are not looked at", async () => {
+  await using xds = await start();
+  using client = xds.connect();
+  const long = client.call(undefined, { authorization: `Bearer ${"x".repeat(16 * 1024)}` });
+  long.drain();
+  assertEquals((await long.status).code, "16");
+  assertEquals(xds.peers, []);
+  for (const [name, value] of [["authorization", "x".repeat(1 << 20)], ["x", "x".repeat(1 << 20)]] as const) {
+    using other = xds.connect();
+    const call = other.call(undefined, { [name]: value });
+    call.drain();
+    call.send(request("cluster"));
+    assertEquals((await call.status).code, undefined);
+  }
+  assertEquals(xds.peers, []);
 });
 
 Deno.test("no connection without a certificate, or with one that somebody else has signed", async () => {

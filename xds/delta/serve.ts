@@ -22,7 +22,10 @@ export interface ProxyIdentity {
 /** A request that is not served, with the gRPC status that says so. */
 export class RefusedError extends Error {
   override name = "RefusedError";
-  constructor(readonly code: "INVALID_ARGUMENT" | "PERMISSION_DENIED", message: string) {
+  constructor(
+    readonly code: "INVALID_ARGUMENT" | "DEADLINE_EXCEEDED" | "PERMISSION_DENIED",
+    message: string,
+  ) {
     super(message);
   }
 }
@@ -32,6 +35,8 @@ export interface ServeOptions {
   /** Decides whether the peer of this stream may be served as what it says it is. */
   readonly allows: (identity: ProxyIdentity) => boolean;
   readonly onEvent: (event: ProxyEvent) => void;
+  /** How long to wait for the first request, in milliseconds; 10 seconds by default. */
+  readonly introduction?: number;
   /** The stream ends after so many milliseconds, so that proxies spread over the replicas again. */
   readonly lifetime?: number;
   readonly patience?: Patience;
@@ -48,7 +53,7 @@ export async function* serve(
   cache: XdsCache,
   options: ServeOptions,
 ): AsyncGenerator<DeltaResponse, void> {
-  const { clock, onEvent, patience, lifetime, signal } = options;
+  const { clock, onEvent, patience, introduction = 10_000, lifetime, signal } = options;
   const wake = new Wake();
   const stop = new AbortController();
   using linked = linkSignals(signal, stop.signal);
@@ -58,7 +63,7 @@ export async function* serve(
   void expiry;
 
   const input = requests[Symbol.asyncIterator]();
-  const first = await nextUnless(input, stopped);
+  const first = await firstOf(input, { clock, introduction, signal: stopped });
   if (first === undefined) return;
   const identity = identify(first, options.allows);
   const { gateway, proxy } = identity;
@@ -132,6 +137,22 @@ function identify(
 function softwareOf({ node }: DeltaDiscoveryRequest): string {
   const { major_number = 0, minor_number = 0, patch = 0 } = node?.user_agent_build_version?.version ?? {};
   return `${node?.user_agent_name ?? "unknown"} ${major_number}.${minor_number}.${patch}`;
+}
+
+/** The first value. Throws {@linkcode RefusedError} if it takes too long. */
+async function firstOf<T>(
+  input: AsyncIterator<T>,
+  options: { readonly clock: Clock; readonly introduction: number; readonly signal: AbortSignal },
+): Promise<T | undefined> {
+  const { clock, introduction, signal } = options, late = new AbortController();
+  using either = linkSignals(signal, late.signal);
+  using timer = clock.timer(introduction, () => late.abort());
+  void timer;
+  const first = await nextUnless(input, either.signal);
+  if (first === undefined && late.signal.aborted) {
+    throw new RefusedError("DEADLINE_EXCEEDED", `No request within ${introduction / 1000} s`);
+  }
+  return first;
 }
 
 /** The next value; undefined at the end, and once `signal` is aborted, be the next value ever so late. */

@@ -45,10 +45,25 @@ export interface Peer {
   readonly authorization?: string;
 }
 
-/** Says which Gateways a peer may read; undefined if it does not prove who it is. */
-export type Authenticate = (
-  peer: Peer,
-) => readonly GatewayKey[] | undefined | Promise<readonly GatewayKey[] | undefined>;
+/** Who a peer has proved to be. */
+export interface Identity {
+  /** The Gateway whose resources it may read. */
+  readonly gateway: GatewayKey;
+  /** The node id that it has to have; any, if absent. */
+  readonly proxy?: string;
+  /** Until when the proof is good, in milliseconds since 1970. The stream ends before. */
+  readonly expires?: number;
+}
+
+/** Why a peer is not served. */
+export interface Refusal {
+  readonly refused: "UNAUTHENTICATED" | "PERMISSION_DENIED" | "UNAVAILABLE";
+  /** For the log, and for the peer. */
+  readonly message: string;
+}
+
+/** Finds out who a peer is. */
+export type Authenticate = (peer: Peer) => Identity | Refusal | Promise<Identity | Refusal>;
 
 export interface XdsServerOptions {
   readonly cache: XdsCache;
@@ -66,6 +81,8 @@ export interface XdsServerOptions {
   readonly lifetime?: number;
   /** Between 0 and 1, for the jitter of the lifetime. */
   readonly random?: () => number;
+  /** How long a stream may be without a first request, in milliseconds; 10 seconds by default. */
+  readonly introduction?: number;
   /** The largest request, in bytes; 8 MiB by default. */
   readonly requestLimit?: number;
   /** What connections may cost; see {@linkcode defaultLimits}. Streams of proxies that are served are not cut by it. */
@@ -93,8 +110,11 @@ interface Session {
 
 const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 
-/** An Envoy whose stream has failed tries again after at most 30 seconds, on the same connection. */
-export const defaultLimits: ConnectionLimits = { connections: 4_096, handshake: 10_000, idle: 120_000 };
+/** A connection is for one stream: an Envoy whose stream has ended makes another. */
+export const defaultLimits: ConnectionLimits = { connections: 4_096, handshake: 10_000, idle: 30_000 };
+
+/** The largest token that is looked at, in characters. A ServiceAccount's has some 1,300. */
+const longestAuthorization = 16 * 1024;
 
 /**
  * How many streams a connection may open in all; with the next one it is cut, and the proxy connects anew. Envoy has one at a
@@ -232,7 +252,7 @@ async function handle(
   try {
     await outsideOfEvent();
     if (gone.signal.aborted || stream.closed || stream.destroyed) return;
-    const gateways = await admit(stream, headers, options);
+    const identity = await admit(stream, headers, options);
     if (gone.signal.aborted || stream.closed || stream.destroyed) return;
     using use = serving();
     void use;
@@ -240,10 +260,12 @@ async function handle(
     // A stream has to be answered by trailers, whether it ends well or not.
     const responses = serve(requestsOf(stream, options), options.cache, {
       clock: options.clock,
-      allows: ({ gateway }) => gateways.includes(gateway),
+      allows: ({ gateway, proxy }) =>
+        gateway === identity.gateway && (identity.proxy === undefined || proxy === identity.proxy),
       onEvent: options.onEvent,
       ...(options.patience ? { patience: options.patience } : {}),
-      lifetime: (options.lifetime ?? 30 * 60_000) * (1 - (options.random ?? Math.random)() / 2),
+      ...(options.introduction === undefined ? {} : { introduction: options.introduction }),
+      lifetime: lifetimeOf(identity, options),
       signal: stopped.signal,
     });
     metrics.stream(1);
@@ -276,13 +298,28 @@ async function admit(
   stream: http2.ServerHttp2Stream,
   headers: http2.IncomingHttpHeaders,
   options: XdsServerOptions,
-): Promise<readonly GatewayKey[]> {
+): Promise<Identity> {
   if (headers[":method"] !== "POST" || headers[":path"] !== path) {
     throw new GrpcError("UNIMPLEMENTED", `Only ${path} is served here`);
   }
-  const gateways = await options.authenticate(peerOf(stream, headers));
-  if (!gateways) throw new GrpcError("UNAUTHENTICATED", "Cannot tell who this proxy is");
-  return gateways;
+  const peer = peerOf(stream, headers);
+  if (peer.authorization && peer.authorization.length > longestAuthorization) {
+    throw new GrpcError("UNAUTHENTICATED", "The token is too long to be one of a ServiceAccount");
+  }
+  const identity = await options.authenticate(peer);
+  if ("refused" in identity) throw new GrpcError(identity.refused, identity.message);
+  return identity;
+}
+
+/** How long a stream may go on, in milliseconds: not all of them equally long, and none longer than the proof is good. */
+function lifetimeOf(
+  { expires }: Identity,
+  { lifetime = 30 * 60_000, random = Math.random, clock }: XdsServerOptions,
+): number {
+  const life = lifetime * (1 - random() / 2);
+  if (expires === undefined) return life;
+  const left = Math.max(0, expires - clock.now().getTime());
+  return Math.min(life, left - Math.min(left / 10, 10_000));
 }
 
 function peerOf(stream: http2.ServerHttp2Stream, headers: http2.IncomingHttpHeaders): Peer {

@@ -32,7 +32,7 @@ cache.update(tables.resources);
 await using xds = await startXdsServer({
   cache,
   tls: { ...server, clientAuthority: authority.certificate },
-  authenticate: () => ["default/web"],
+  authenticate: () => ({ gateway: "default/web" }),
   hostname: "127.0.0.1",
   port: 0,
   clock: systemClock,

@@ -93,7 +93,9 @@ export class Rig implements AsyncDisposable {
       cache: this.cache,
       tls: { ...leaf, clientAuthority: this.#authority.certificate },
       authenticate: ({ certificate }) =>
-        certificate && certificate.uris.map((uri) => uri.replace("gatehouse:", "")),
+        certificate
+          ? { gateway: certificate.uris[0]!.replace("gatehouse:", "") }
+          : { refused: "UNAUTHENTICATED", message: "no certificate" },
       hostname: "127.0.0.1",
       port,
       clock: systemClock,
