@@ -253,7 +253,7 @@ const spec = k.object({
 /** What an EnvoyFleet says; everything may be absent. */
 export type EnvoyFleetSpec = Infer<typeof spec>;
 
-const schema = resource("EnvoyFleet", {
+const body = resource("EnvoyFleet", {
   spec: k.defaulted(spec, {}, "What is desired. What is absent is as the GatewayClass has it."),
   status: k.initially(
     k.object({
@@ -263,6 +263,12 @@ const schema = resource("EnvoyFleet", {
     "What the controller found.",
   ),
 });
+
+const schema = k.required(
+  body,
+  "How the Envoys of Gateways are run. A GatewayClass names one by its parametersRef for all of its Gateways, and a " +
+    "Gateway names one in its namespace by infrastructure.parametersRef, whose fields take precedence.",
+);
 
 export type EnvoyFleet = ObjectOf<typeof schema>;
 

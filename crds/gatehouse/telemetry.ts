@@ -6,9 +6,10 @@
 import * as k from "../schema/build.ts";
 import { hostnamePattern, labelPattern } from "../schema/formats.ts";
 import type { Infer } from "../schema/types.ts";
+import { formatRule } from "./access_log_format.ts";
 
 /** A text with Envoy's command operators, such as `%REQ(USER-AGENT)%`. */
-const format = k.string({ maxLength: 4096 });
+const format = k.string({ maxLength: 1024, rules: [formatRule] });
 
 export const accessLog = k.object({
   enabled: k.optional(k.boolean(), "Whether there is one. On if absent."),
@@ -18,7 +19,7 @@ export const accessLog = k.object({
       "default ones; one of the same name takes its place, and an empty text leaves it out.",
   ),
   text: k.optional(
-    k.string({ minLength: 1, maxLength: 4096 }),
+    k.string({ minLength: 1, maxLength: 4096, rules: [formatRule] }),
     "A line of text in Envoy's notation, in place of JSON. A line break is added.",
   ),
 }, {
