@@ -20,6 +20,7 @@ import {
   createSources,
   deriveIr,
   kinds,
+  metadataOnly,
   type Sources,
   stamp,
   type Translation,
@@ -137,6 +138,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     ...kinds.map((name) => ({
       kind: kindNamed(name),
       source: world.objects[name] as unknown as Source<ApiObject>,
+      metadataOnly: metadataOnly.has(name),
     })),
     ...platform.watched ?? [],
   ];

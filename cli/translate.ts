@@ -138,13 +138,19 @@ async function admit(
   return { objects, problems };
 }
 
-/** What a status says as long as no proxy has been heard of: no addresses, and nothing about what is programmed. */
+/**
+ * What a status says as long as no proxy has been heard of: no addresses, and nothing about what is programmed; nor about
+ * definitions, which are seldom among manifests.
+ */
 function offline(status: DesiredStatus): unknown {
   return JSON.parse(
     JSON.stringify({ ...status, kind: undefined, generation: undefined, addresses: undefined }),
     (_, value) =>
       Array.isArray(value)
-        ? value.filter((element) => (element as { type?: unknown } | null)?.type !== "Programmed")
+        ? value.filter((element: { readonly type?: unknown; readonly status?: unknown } | null) =>
+          element?.type !== "Programmed" &&
+          !(element?.type === "SupportedVersion" && element.status === "Unknown")
+        )
         : value,
   );
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ApiObject, Kind } from "../crds/kind.ts";
+import { customResourceDefinition } from "../crds/mod.ts";
 import type { Loop } from "../controllers/loop.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import type { Source } from "../controllers/runtime/graph.ts";
@@ -20,6 +21,8 @@ export interface Watched {
   readonly source: Source<ApiObject>;
   /** Only these. */
   readonly labelSelector?: string;
+  /** Only what their metadata says. Nobody waits for it: where it may not be read, all goes on without. */
+  readonly metadataOnly?: boolean;
 }
 
 export interface WatchesOptions {
@@ -45,7 +48,7 @@ export function startWatches(
   const { loop, log, namespaces } = options;
   const health = new Map<string, WatchHealth>();
   for (const one of watched) {
-    const { kind, source } = one, { plural } = kind;
+    const { kind, source, metadataOnly = false } = one, { plural } = kind;
     const confined = namespaces !== undefined && kind.namespaced;
     const places = confined ? namespaces : [undefined];
     const name = (namespace: string | undefined) =>
@@ -56,6 +59,7 @@ export function startWatches(
         health.set(name(namespace), state);
         const all = places.map((place) => health.get(name(place))?.state ?? "watching");
         options.metrics.watchState(kind.kind, all.find((state) => state !== "watching") ?? "watching");
+        if (metadataOnly && state.state !== "watching") loop.arrived(name(namespace));
         if (state.state !== "denied" || namespaces === undefined || confined) return;
         log.warn("Going on without what has no namespace, as this operator is confined to some", {
           kind: kind.kind,
@@ -92,7 +96,10 @@ interface FollowOptions extends WatchesOptions {
   readonly signal: AbortSignal;
 }
 
-async function follow({ kind, source, labelSelector }: Watched, options: FollowOptions): Promise<void> {
+async function follow(
+  { kind, source, labelSelector, metadataOnly }: Watched,
+  options: FollowOptions,
+): Promise<void> {
   const { kube, discovery, loop, clock, log, metrics, name, namespace, tell, signal } = options;
   const events = watch(kube, kind, {
     clock,
@@ -102,11 +109,16 @@ async function follow({ kind, source, labelSelector }: Watched, options: FollowO
     installed: (signal) => discovery.changed(signal),
     namespace,
     labelSelector,
+    metadataOnly,
     signal,
   });
   await loop.follow(
     name,
-    counted(events, (type) => metrics.watchEvents.inc({ kind: kind.kind, type })),
+    counted(events, (type) => {
+      metrics.watchEvents.inc({ kind: kind.kind, type });
+      // With a definition kinds come and go.
+      if (kind === customResourceDefinition) discovery.poke();
+    }),
     namespace === undefined ? source : shareOf(source),
   );
 }

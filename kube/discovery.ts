@@ -18,6 +18,9 @@ export interface DiscoveryOptions {
   readonly every?: number;
 }
 
+/** How long after a poke to look again, in milliseconds. */
+const soon = 1000;
+
 interface ResourceList {
   readonly resources?: readonly {
     readonly name: string;
@@ -127,15 +130,23 @@ export class Discovery {
     }
   }
 
-  /** Looks every minute, and when poked, until the signal is aborted. Never fails. */
+  /**
+   * Looks every minute, and when poked, until the signal is aborted. Never fails. After a poke it looks twice: the server, too,
+   * takes a moment before it serves what has come.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, every = 60_000 } = this.#options;
+    let wait = every;
     while (!signal.aborted) {
-      this.#poke = new AbortController();
-      using linked = linkSignals(signal, this.#poke.signal);
-      const until = linked.signal;
-      await clock.sleep(every, { signal: until }).catch(() => {});
+      {
+        using linked = linkSignals(signal, this.#poke.signal);
+        const until = linked.signal;
+        await clock.sleep(wait, { signal: until }).catch(() => {});
+      }
       if (signal.aborted) return;
+      wait = this.#poke.signal.aborted ? soon : every;
+      // Who pokes from here on wants it looked at once more.
+      this.#poke = new AbortController();
       try {
         await this.refresh(signal);
       } catch (error) {

@@ -17,6 +17,8 @@ export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Asks for `apiVersion`, `kind` and `metadata` alone: for kinds whose objects are large. */
+  readonly metadataOnly?: boolean | undefined;
 }
 
 export interface ListOptions<T> extends Selection {
@@ -85,15 +87,28 @@ async function listOnce<T extends ApiObject>(
       path,
       querystring,
       expectJson: true,
+      ...options.metadataOnly && { accept: partialMetadata("PartialObjectMetadataList") },
       ...(signal ? { abortSignal: signal } : {}),
     }) as JSONValue & Page<T>;
-    // The objects in a list of a built-in kind do not say what they are.
-    const type = { apiVersion: apiVersion(kind, options.version), kind: kind.kind };
-    for (const item of page.items ?? []) objects.push(trim({ ...type, ...item }));
+    for (const item of page.items ?? []) objects.push(trim(typed(item, kind, options)));
     const next = page.metadata?.continue;
     if (!next) return { resourceVersion: page.metadata?.resourceVersion ?? "", objects };
     querystring.set("continue", next);
   }
+}
+
+/** The media type of objects that are metadata alone. */
+export function partialMetadata(as: "PartialObjectMetadata" | "PartialObjectMetadataList"): string {
+  return `application/json;as=${as};g=meta.k8s.io;v=v1`;
+}
+
+/**
+ * An object that says what it is: those in a list of a built-in kind do not, and those that are metadata alone say just
+ * that. A server that does not know how to send metadata alone sends more, which is left out.
+ */
+export function typed<T extends ApiObject>(item: T, kind: Kind<T>, selection: Selection): T {
+  const type = { apiVersion: apiVersion(kind, selection.version), kind: kind.kind };
+  return selection.metadataOnly ? { ...type, metadata: item.metadata } as T : { ...type, ...item };
 }
 
 /** The selectors, as a list and a watch take them. */

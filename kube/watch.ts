@@ -119,12 +119,13 @@ class Watch<T extends ApiObject> {
   }
 
   #list(version: string): Promise<Listing<T>> {
-    const { namespace, labelSelector, fieldSelector, signal } = this.#options;
+    const { namespace, labelSelector, fieldSelector, metadataOnly, signal } = this.#options;
     return list(this.#client, this.#kind, {
       version,
       namespace,
       labelSelector,
       fieldSelector,
+      metadataOnly,
       signal,
       trim: this.#trim,
     });
@@ -149,7 +150,7 @@ class Watch<T extends ApiObject> {
     version: string,
     resourceVersion: string,
   ): AsyncGenerator<WatchEvent<T>, number | undefined> {
-    const { namespace, labelSelector, fieldSelector, clock, signal } = this.#options;
+    const { namespace, labelSelector, fieldSelector, metadataOnly, clock, signal } = this.#options;
     const begun = clock.monotonic();
     let heard = false;
     const stream = watchStream(this.#client, this.#kind, {
@@ -157,6 +158,7 @@ class Watch<T extends ApiObject> {
       namespace,
       labelSelector,
       fieldSelector,
+      metadataOnly,
       clock,
       signal,
       resourceVersion,

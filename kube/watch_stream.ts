@@ -9,7 +9,7 @@ import type { Clock } from "../controllers/runtime/clock.ts";
 import { mostLineBytes } from "./answers.ts";
 import { KubeError, SilentError, type Status } from "./errors.ts";
 import { linesOf, LineTooLongError } from "./lines.ts";
-import { queryOf, type Selection } from "./list.ts";
+import { partialMetadata, queryOf, type Selection, typed } from "./list.ts";
 import { pathOf } from "./paths.ts";
 
 /** What one line of a watch says. */
@@ -70,7 +70,7 @@ export async function* watchStream<T extends ApiObject>(
         ["resourceVersion", options.resourceVersion],
         ["timeoutSeconds", String(timeoutSeconds)],
       ]),
-      accept: "application/json",
+      accept: options.metadataOnly ? partialMetadata("PartialObjectMetadata") : "application/json",
       expectStream: true,
       abortSignal: cut.signal,
     });
@@ -89,7 +89,10 @@ export async function* watchStream<T extends ApiObject>(
     }
     for await (const line of linesOf(bytes, mostLineBytes, { signal: cut.signal })) {
       heard = clock.monotonic();
-      yield parse<T>(kind, line);
+      const change = parse<T>(kind, line);
+      yield change.type === "BOOKMARK" || !options.metadataOnly
+        ? change
+        : { ...change, object: typed(change.object, kind, options) };
     }
     cut.signal.throwIfAborted();
   } catch (error) {

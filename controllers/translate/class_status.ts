@@ -4,10 +4,12 @@
  * @module
  */
 import type { Class } from "./classes.ts";
-import { condition } from "./conditions.ts";
+import { condition, type DesiredCondition } from "./conditions.ts";
+import { supportedFeatures } from "./features.ts";
 import type { DesiredStatus } from "./statuses.ts";
 
-export function classStatus(model: Class): DesiredStatus {
+/** The status of a class; `version` is its condition SupportedVersion. */
+export function classStatus(model: Class, version: DesiredCondition): DesiredStatus {
   return {
     kind: "GatewayClass",
     generation: model.generation,
@@ -16,6 +18,8 @@ export function classStatus(model: Class): DesiredStatus {
         reason: "Accepted",
         message: "Gateways of this class are served by Gatehouse",
       }),
+      version,
     ],
+    supportedFeatures,
   };
 }

@@ -12,6 +12,7 @@ import { classStatus } from "./class_status.ts";
 import type { Class } from "./classes.ts";
 import type { GatewayCluster } from "./clusters.ts";
 import type { Config } from "./config.ts";
+import { type Installed, installed, unseen } from "./definitions.ts";
 import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
 import type { GatewayState, ListenerState, OwnerState } from "./gateway_state.ts";
 import { gatewayStatus, listenerSetStatus, refusedSetStatus } from "./gateway_status.ts";
@@ -32,6 +33,7 @@ import type { World } from "./world.ts";
 
 export interface StatusTables {
   readonly classes: Table<Class>;
+  readonly installedApi: Installed;
   readonly listenerSets: Table<ListenerSetModel>;
   readonly states: Table<GatewayState>;
   readonly owners: Table<OwnerState>;
@@ -49,9 +51,16 @@ export interface StatusTables {
 
 /** Derives the desired statuses. Row key: `Kind/namespace/name`. */
 export function deriveStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
-  const { classes, routesByKind, resolved, attachments, placements, served } = tables;
+  const { classes, installedApi, routesByKind, resolved, attachments, placements, served } = tables;
   return graph.union<DesiredStatus>("statuses", [
-    ["GatewayClass/", graph.derive("statuses of classes", classes, (model) => classStatus(model))],
+    [
+      "GatewayClass/",
+      graph.derive(
+        "statuses of classes",
+        classes,
+        (model, read) => classStatus(model, read(installedApi, installed) ?? unseen),
+      ),
+    ],
     ...deriveOwnerStatuses(graph, world, tables),
     ["BackendTLSPolicy/", derivePolicyStatuses(graph, world, tables)],
     ...routesByKind.map(([prefix, routes]) => {

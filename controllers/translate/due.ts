@@ -47,7 +47,7 @@ type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTrans
 
 /** The condition types that are ours to set and to remove, by where they stand. */
 const ownTypes = {
-  GatewayClass: ["Accepted"],
+  GatewayClass: ["Accepted", "SupportedVersion"],
   Gateway: ["Accepted", "Programmed", "ResolvedRefs", "InsecureFrontendValidationMode"],
   ListenerSet: ["Accepted", "Programmed"],
   listener: ["Accepted", "Conflicted", "ResolvedRefs", "Programmed", "OverlappingTLSConfig"],
@@ -75,7 +75,11 @@ export function dueForOwn(
     status?.conditions,
     merge(status?.conditions ?? [], desired.conditions, ownTypes[desired.kind], desired.generation),
   );
-  if (desired.kind !== "GatewayClass") {
+  if (desired.kind === "GatewayClass") {
+    const { supportedFeatures: before } = (object as GatewayClass).status ?? {};
+    const features = desired.supportedFeatures.map((name) => ({ name }));
+    put(operations, "/status/supportedFeatures", before, features);
+  } else {
     const observed = (object as Gateway | ListenerSet).status?.listeners;
     put(
       operations,

@@ -24,6 +24,7 @@ import { modelClass } from "./classes.ts";
 import { clustersByGateway, deriveClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { deriveContributions } from "./contributions.ts";
+import { deriveInstalled } from "./definitions.ts";
 import type { StatusWrite } from "./due.ts";
 import { stateOfGateway } from "./gateway_state.ts";
 import { deriveFinalizers, type FinalizerWrite } from "./finalizers.ts";
@@ -56,6 +57,7 @@ export {
   createSources,
   createWorld,
   kinds,
+  metadataOnly,
   type PortState,
   type Sources,
   type ToldWorld,
@@ -79,6 +81,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   const { objects } = world;
 
   // What objects say on their own. Their statuses and resource versions end here.
+  const installedApi = deriveInstalled(graph, objects.CustomResourceDefinition);
   const classes = graph.derive("classes", objects.GatewayClass, (object) => modelClass(object, config));
   const gateways = graph.derive(
     "gateways",
@@ -233,6 +236,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     policies,
     policiesByService,
     classes,
+    installedApi,
     gateways,
     routesByKind,
     resolved,

@@ -44,6 +44,8 @@ export interface ObjectTypes {
   readonly EndpointSlice: EndpointSlice;
   readonly Secret: Secret;
   readonly ConfigMap: ConfigMap;
+  /** Its metadata alone. */
+  readonly CustomResourceDefinition: ApiObject;
 }
 
 /** What all kinds of routes have in common. */

@@ -16,6 +16,8 @@ export type DesiredStatus =
     readonly kind: "GatewayClass";
     readonly generation: number;
     readonly conditions: readonly DesiredCondition[];
+    /** Sorted. */
+    readonly supportedFeatures: readonly string[];
   }
   | {
     readonly kind: "Gateway";

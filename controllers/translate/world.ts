@@ -74,7 +74,11 @@ export const groups: { readonly [K in keyof ObjectTypes]: string } = {
   EndpointSlice: "discovery.k8s.io",
   Secret: "",
   ConfigMap: "",
+  CustomResourceDefinition: "apiextensions.k8s.io",
 };
+
+/** The kinds of whose objects only the metadata is read. Without them everything works, so nothing has to wait for them. */
+export const metadataOnly: ReadonlySet<keyof ObjectTypes> = new Set(["CustomResourceDefinition"] as const);
 
 /** The kinds that translation reads: those to watch where they are served. */
 export const kinds = Object.keys(groups) as readonly (keyof ObjectTypes)[];

@@ -111,6 +111,25 @@ Deno.test("looks every minute and when poked, tells of changes only, survives fa
   assertEquals(clock.pending, 0);
 });
 
+Deno.test("after a poke it looks twice, and a poke while it looks is not lost", async () => {
+  const { server, clock, discovery } = make();
+  const stop = new AbortController();
+  const running = discovery.run(stop.signal);
+  discovery.poke();
+  await settle();
+  discovery.poke();
+  await answer(server, {});
+  await answer(server, {});
+  assert(await server.idle());
+  await clock.advance(1000);
+  await answer(server, {});
+  await clock.advance(59_999);
+  assert(await server.idle());
+  stop.abort();
+  await running;
+  assertEquals(clock.pending, 0);
+});
+
 Deno.test("a watch finds a kind as soon as it is installed", async () => {
   const { server, clock, discovery } = make();
   const stop = new AbortController();

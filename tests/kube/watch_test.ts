@@ -89,6 +89,23 @@ Deno.test("lists in pages, replaces once, then follows from there", async () => 
   assertEquals(run.health, [{ state: "watching" }]);
 });
 
+Deno.test("asks for metadata alone, and keeps no more even of a server that sends it", async () => {
+  await using run = new Run({ metadataOnly: true });
+  const listed = await run.server.next();
+  const partial = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
+  assertEquals(listed.options.accept, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  listed.answer(page(10, [{ ...widget("a", 3), ...partial }, widget("b", 4, { spec: { large: true } })]));
+  const watched = await run.server.next();
+  assertEquals(watched.options.accept, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+  const wire = watched.open();
+  wire.send("MODIFIED", { ...widget("a", 11), ...partial });
+  wire.send("BOOKMARK", { ...partial, metadata: { resourceVersion: "12" } });
+  assertEquals(await run.raw(), [
+    { type: "replace", objects: [widget("a", 3), widget("b", 4)] },
+    { type: "set", object: widget("a", 11) },
+  ]);
+});
+
 Deno.test("resumes from the last event or bookmark when the server ends the stream", async () => {
   await using run = new Run();
   const wire = await run.begin();
