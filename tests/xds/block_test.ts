@@ -7,7 +7,8 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { blocksOf } from "../../xds/build/block.ts";
 import { hashOf } from "../../xds/build/hash.ts";
 import { packResource, sizeOf } from "../../xds/build/pack.ts";
-import type { EncodedVirtualHost } from "../../xds/build/virtual_host.ts";
+import { type EncodedVirtualHost, encodeVirtualHost } from "../../xds/build/virtual_host.ts";
+import { forward, route } from "./support/ir.ts";
 
 function host(text: string): EncodedVirtualHost {
   const bytes = new TextEncoder().encode(text.padEnd(300, "."));
@@ -69,4 +70,11 @@ Deno.test("what is packed of blocks shares their bytes", () => {
   const buffers = (pieces: readonly Uint8Array[]) => pieces.map(({ buffer }) => buffer);
   const copied = two!.filter(({ buffer }) => !buffers(one!).includes(buffer));
   assert(sizeOf(copied) < 0.1 * sizeOf(two!), `${sizeOf(copied)} of ${sizeOf(two!)} bytes`);
+});
+
+Deno.test("what every virtual host repeats is short: an edit sends all of them to every proxy", () => {
+  const hostname = "www.example.com";
+  const host = { routes: "table", hostname, entries: [route("web", forward("ns/a/80"))] };
+  const { bytes } = encodeVirtualHost(host, { scheme: "http", port: () => 80, reached: true });
+  assert(bytes.length <= 240, `${bytes.length} bytes`);
 });

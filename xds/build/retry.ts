@@ -11,7 +11,7 @@ const previousHosts = "envoy.extensions.retry.host.previous_hosts.v3.PreviousHos
 /** Another attempt goes to another endpoint, if there is one. */
 const elsewhere = {
   retry_host_predicate: [{
-    name: "envoy.retry_host_predicates.previous_hosts",
+    name: "another", // The type says which it is; every virtual host repeats the name.
     typed_config: { "@type": `type.googleapis.com/${previousHosts}` },
   }],
   // Each is a matter of chance, and costs next to nothing.
