@@ -13,9 +13,11 @@ import { registerCompletion } from "./completion.ts";
 import { registerEcho } from "./echo.ts";
 import { registerExpose } from "./expose.ts";
 import { registerLocal } from "./local.ts";
+import { registerRemoveFinalizers } from "./remove_finalizers.ts";
 import { registerStandalone } from "./standalone.ts";
 import { registerStatus } from "./status.ts";
 import { registerTranslate } from "./translate.ts";
+import { registerUninstall } from "./uninstall.ts";
 import { registerVersion } from "./version.ts";
 
 /** Builds the tree of commands. */
@@ -48,6 +50,8 @@ Examples:
       registerExpose,
       registerLocal,
       registerApiserver,
+      registerRemoveFinalizers,
+      registerUninstall,
       registerEcho,
       registerCompletion,
       registerVersion,

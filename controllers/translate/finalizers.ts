@@ -5,10 +5,11 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import type { ApiObject, Gateway, GatewayClass } from "../../crds/mod.ts";
 import type { Graph, Key, Table } from "../runtime/graph.ts";
 import type { Class } from "./classes.ts";
-import type { Config } from "./config.ts";
+import { type Config, defaultConfig } from "./config.ts";
 import type { PatchOperation } from "./due.ts";
 import type { GatewayModel } from "./gateways.ts";
 import { within } from "./keys.ts";
@@ -29,6 +30,16 @@ export interface FinalizerWrite {
 
 /** What a GatewayClass is kept by while there are Gateways of it, as the specification names it. */
 export const gatewayExists = "gateway-exists-finalizer.gateway.networking.k8s.io";
+
+/**
+ * What Gateways are kept by while proxies serve them. Installations with controller names of their own have finalizers of their
+ * own, and so never let go of what is another's.
+ */
+export function gatewayFinalizer(controllerName: string): string {
+  const name = "gatehouse.dev/data-plane";
+  if (controllerName === defaultConfig.controllerName) return name;
+  return `${name}-${createHash("sha256").update(controllerName).digest("hex").slice(0, 8)}`;
+}
 
 /** With this annotation, set to `true`, a Gateway is let go without waiting for its proxies. */
 export const skipTeardown = "gatehouse.dev/skip-teardown";

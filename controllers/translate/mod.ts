@@ -49,7 +49,13 @@ import type { World } from "./world.ts";
 export { type Config, defaultConfig } from "./config.ts";
 export { type PatchOperation, stamp, type StatusWrite } from "./due.ts";
 export type { Fleet } from "./fleet.ts";
-export { type FinalizerWrite, gatewayExists, skipTeardown, withFinalizer } from "./finalizers.ts";
+export {
+  type FinalizerWrite,
+  gatewayExists,
+  gatewayFinalizer,
+  skipTeardown,
+  withFinalizer,
+} from "./finalizers.ts";
 export type { Infrastructure } from "./infrastructure.ts";
 export type { DesiredStatus } from "./statuses.ts";
 export {

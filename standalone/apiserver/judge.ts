@@ -24,7 +24,7 @@ export function judge(
 ): { readonly object: ApiObject; readonly unknownFields: readonly string[] } {
   const { model, channel } = api.resources;
   const verdict = model.validate(resource.kind, version, object, { channel, ...(old ? { old } : {}) });
-  const mine = [...causes, ...checkMetadata(object.metadata)];
+  const mine = [...causes, ...checkMetadata(object.metadata, resource.custom)];
   // What is wrong with metadata is said once, in the words of Kubernetes.
   const theirs = verdict.errors.filter(({ field = "" }) =>
     !mine.some((cause) => field.startsWith(cause.field ?? "?"))

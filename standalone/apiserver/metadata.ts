@@ -134,8 +134,11 @@ const qualifiedName =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const labelValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
 
-/** Labels, annotations, finalizers and owner references that are not as they must be. */
-export function checkMetadata(metadata: ObjectMeta): readonly Cause[] {
+/**
+ * Labels, annotations, finalizers and owner references that are not as they must be. Finalizers without a prefix are refused for
+ * Kubernetes' own kinds alone.
+ */
+export function checkMetadata(metadata: ObjectMeta, custom: boolean): readonly Cause[] {
   const causes: Cause[] = [];
   const say = (field: string, value: unknown, text: string) =>
     causes.push({ reason: "FieldValueInvalid", field, message: `Invalid value: ${quoted(value)}: ${text}` });
@@ -184,7 +187,8 @@ export function checkMetadata(metadata: ObjectMeta): readonly Cause[] {
     if (!qualifiedName.test(finalizer)) {
       say("metadata.finalizers", finalizer, "name part must be non-empty and valid");
     } else if (
-      !finalizer.includes("/") && !["orphan", "foregroundDeletion", "kubernetes"].includes(finalizer)
+      !custom && !finalizer.includes("/") &&
+      !["orphan", "foregroundDeletion", "kubernetes"].includes(finalizer)
     ) {
       say(
         "metadata.finalizers",

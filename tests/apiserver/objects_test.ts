@@ -98,8 +98,8 @@ Deno.test("create refuses what kube-apiserver refuses", async () => {
     "cannot unmarshal",
   );
   await refused(
-    routes,
-    route("x", { metadata: { name: "x", finalizers: ["mine"] } }),
+    maps,
+    map("x", { metadata: { name: "x", finalizers: ["mine"] } }),
     422,
     "Invalid",
     "name is neither a standard finalizer name nor is it fully qualified",

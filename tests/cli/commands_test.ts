@@ -9,11 +9,23 @@ import { gatehouse, root, run, succeed } from "../support/command.ts";
 
 Deno.test("help lists every command, and each says how it is used", async () => {
   const help = await succeed(gatehouse("--help"));
-  const names = [...help.matchAll(/^ {2}([a-z]+) .*?\S/gm)].map(([, name]) => name!)
+  const names = [...help.matchAll(/^ {2}([a-z-]+) .*?\S/gm)].map(([, name]) => name!)
     .filter((name) => !["gatehouse", "help"].includes(name));
   assertEquals(
     names.sort(),
-    ["apiserver", "completion", "echo", "expose", "local", "standalone", "status", "translate", "version"],
+    [
+      "apiserver",
+      "completion",
+      "echo",
+      "expose",
+      "local",
+      "remove-finalizers",
+      "standalone",
+      "status",
+      "translate",
+      "uninstall",
+      "version",
+    ],
   );
   const helps = await Promise.all(names.map((name) => succeed(gatehouse(name, "--help"))));
   for (const [i, text] of helps.entries()) {
