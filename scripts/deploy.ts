@@ -1,0 +1,82 @@
+/**
+ * Writes what `deploy/` has from the code: the CustomResourceDefinitions of our own kinds, and what RBAC has to allow. `--check`
+ * compares instead of writing.
+ *
+ * @module
+ */
+// deno-lint-ignore-file no-console -- a script that talks to people
+import { stringify } from "yaml";
+import { rightsOf, type Rule } from "../cli/rights.ts";
+import { definitionOf } from "../crds/definition.ts";
+import { gatehouseKinds, type Kind } from "../crds/mod.ts";
+
+const chart = "deploy/helm/gatehouse/files", base = "deploy/kustomize/base";
+
+/** The folders that hold nothing but what is written here. */
+const folders = ["deploy/crds", `${chart}/crds`, `${chart}/rules`, `${base}/rbac`];
+
+const yaml = (value: unknown) => stringify(value, { lineWidth: 110, aliasDuplicateObjects: false });
+const header = '# Written by "deno task deploy" from the code; do not edit.\n';
+
+/** The name of a default installation, and of everything in it. */
+const name = "gatehouse", namespace = "gatehouse-system";
+/** In the chart the names are the release's. */
+const template = { lease: "LEASE", authority: "AUTHORITY" };
+
+function role(kind: "Role" | "ClusterRole", rules: readonly Rule[]): string {
+  const metadata = kind === "Role" ? { name, namespace } : { name };
+  const apiVersion = "rbac.authorization.k8s.io/v1";
+  return [{ apiVersion, kind, metadata, rules }, {
+    apiVersion,
+    kind: `${kind}Binding`,
+    metadata,
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind, name },
+    subjects: [{ kind: "ServiceAccount", name, namespace }],
+  }].map(yaml).join("---\n");
+}
+
+function definitionFile(kind: Kind): readonly [file: string, text: string] {
+  return [`${kind.group}_${kind.plural}.yaml`, header + yaml(definitionOf(kind))];
+}
+
+const definitions = gatehouseKinds.map(definitionFile);
+const { cluster, namespaces, own } = rightsOf({ lease: name, authority: `${name}-xds-authority` });
+
+/** What each file says. */
+const files: ReadonlyMap<string, string> = new Map([
+  ...definitions.map(([file, text]) => [`deploy/crds/${file}`, text] as const),
+  ["deploy/crds/kustomization.yaml", header + yaml({ resources: definitions.map(([file]) => file) })],
+  ...definitions.map(([file, text]) => [`${chart}/crds/${file}`, text] as const),
+  ...Object.entries(rightsOf(template)).map(([scope, rules]) =>
+    [`${chart}/rules/${scope}.yaml`, header + yaml(rules)] as const
+  ),
+  [`${base}/rbac/cluster.yaml`, header + role("ClusterRole", [...cluster, ...namespaces])],
+  [`${base}/rbac/own.yaml`, header + role("Role", own)],
+]);
+
+async function read(file: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+const strangers: string[] = [], stale: (readonly [file: string, text: string])[] = [];
+for (const folder of folders) {
+  await Deno.mkdir(folder, { recursive: true });
+  for await (const { name } of Deno.readDir(folder)) {
+    if (!files.has(`${folder}/${name}`)) strangers.push(`${folder}/${name}`);
+  }
+}
+for (const [file, text] of files) if (await read(file) !== text) stale.push([file, text]);
+if (Deno.args.includes("--check")) {
+  for (const file of [...stale.map(([file]) => file), ...strangers]) {
+    console.error(`${file} is out of step with the code: run "deno task deploy"`);
+  }
+  if (stale.length + strangers.length > 0) Deno.exit(1);
+} else {
+  for (const file of strangers) await Deno.remove(file);
+  for (const [file, text] of stale) await Deno.writeTextFile(file, text);
+}
