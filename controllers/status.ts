@@ -3,19 +3,21 @@
  *
  * @module
  */
-import type { ApiObject, Kind } from "../crds/kind.ts";
+import { type ApiObject, apiVersion, type Kind } from "../crds/kind.ts";
 import { isStatus } from "../kube/errors.ts";
 import { isConflict } from "../kube/patch.ts";
 import type { Kube, PatchOperation } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Key, Table } from "./runtime/graph.ts";
+import { type Transition, transitionsOf } from "./transitions.ts";
 
 /** A write to the status of one object. The patch tests the resource version that it was made for. */
 export interface StatusPatch {
   readonly kind: string;
   /** `namespace/name`, or `name`. */
   readonly key: Key;
+  readonly uid: string;
   /** The version of the object that the patch was made for. */
   readonly resourceVersion: string;
   readonly patch: readonly PatchOperation[];
@@ -34,13 +36,15 @@ export interface StatusOptions {
   readonly clock: Clock;
   /** Told what came of each write. */
   readonly counted?: (kind: string, result: WriteResult) => void;
+  /** Told of each status that was written, with what is news in it. */
+  readonly told?: (object: ApiObject, transitions: readonly Transition[]) => void;
 }
 
 /** How soon to try again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
 const afterConflict = 100;
 
 export function statusController(options: StatusOptions): Controller<StatusPatch> {
-  const { due, kube, kindOf, versionOf, stamp, clock, counted } = options;
+  const { due, kube, kindOf, versionOf, stamp, clock, counted, told } = options;
   /** Versions of objects that a write of ours has superseded. What is due then is due anew once the watch shows the next one. */
   const superseded = new Map<Key, string>();
   return {
@@ -49,7 +53,7 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
     observed(row, write) {
       if (superseded.get(row) !== write?.resourceVersion) superseded.delete(row);
     },
-    async apply({ kind, key, resourceVersion, patch }, signal) {
+    async apply({ kind, key, uid, resourceVersion, patch }, signal) {
       const row = `${kind}/${key}`, model = kindOf(kind), version = versionOf(model);
       if (superseded.get(row) === resourceVersion) return;
       const [name, namespace] = key.split("/").reverse() as [string, string?];
@@ -66,6 +70,11 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
         );
         superseded.set(row, resourceVersion);
         counted?.(kind, "written");
+        told?.({
+          apiVersion: apiVersion(model, version),
+          kind,
+          metadata: { name, ...namespace !== undefined && { namespace }, uid, resourceVersion },
+        }, transitionsOf(patch));
       } catch (error) {
         const result = resultOf(error);
         if (result === "gone") superseded.delete(row);

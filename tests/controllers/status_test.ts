@@ -29,7 +29,7 @@ function rig(answers: readonly Error[] = []) {
       return error ? Promise.reject(error) : Promise.resolve({});
     },
   } as unknown as Kube;
-  const results: string[] = [];
+  const results: string[] = [], told: string[] = [];
   const controller = statusController({
     due,
     kube,
@@ -38,17 +38,21 @@ function rig(answers: readonly Error[] = []) {
     stamp,
     clock,
     counted: (_, result) => results.push(result),
+    told: ({ apiVersion, metadata: { namespace, name, uid } }, transitions) =>
+      told.push(`${apiVersion} ${namespace}/${name} ${uid} ${transitions.map(({ type }) => type)}`),
   });
   const queue = new Queue({ name: "status", clock, log: silentLog });
   return {
     asked,
     results,
+    told,
     /** Shows a row at a version of the object, or none, and works as the queue would. */
     async show(resourceVersion: string | undefined) {
       if (resourceVersion === undefined) due.delete(row);
       else {due.set(row, {
           kind: "HTTPRoute",
           key: "default/r",
+          uid: "u",
           resourceVersion,
           patch: patch(resourceVersion),
         });}
@@ -80,9 +84,10 @@ const failure = (code: number, reason: string) =>
   new KubeError("PATCH /x", code, { reason, message: reason });
 
 Deno.test("a write goes to the status, in the served version, with the time of the write", async () => {
-  const { show, asked, results } = rig();
+  const { show, asked, results, told } = rig();
   assertEquals(await show("7"), undefined);
   assertEquals(results, ["written"]);
+  assertEquals(told, ["gateway.networking.k8s.io/v1beta1 default/r u Accepted"]);
   const [{ operations, options }] = asked as [typeof asked[number]];
   assertEquals([options.subresource, options.version], ["status", "v1beta1"]);
   assertEquals(operations[0], { op: "test", path: "/metadata/resourceVersion", value: "7" });
