@@ -14,7 +14,7 @@ import type { GatewayCluster } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { type Installed, installed, unseen } from "./definitions.ts";
 import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
-import type { GatewayState, ListenerState, OwnerState } from "./gateway_state.ts";
+import type { GatewayState, OwnerState } from "./gateway_state.ts";
 import { gatewayStatus, listenerSetStatus, refusedSetStatus } from "./gateway_status.ts";
 import { within } from "./keys.ts";
 import type { ListenerSetModel } from "./listener_sets.ts";
@@ -22,6 +22,7 @@ import type { OwnerFacts } from "./listener_status.ts";
 import { rejectionOf, type Rejections } from "./listening.ts";
 import type { RouteObject } from "./objects.ts";
 import type { Placement, Served } from "./placements.ts";
+import { tlsClaims } from "./overlaps.ts";
 import { ancestorsOf } from "./policy_status.ts";
 
 import type { RouteModel } from "./route_kind.ts";
@@ -92,30 +93,25 @@ function deriveOwnerStatuses(
     return [...new Set(accepted.flatMap(({ listeners }) => listeners.map(({ id }) => id)))];
   });
   const attached = graph.derive("attached routes", byListener, (group) => group.size);
-  // Listeners that TLS ends at, by port: what overlaps with one may be another owner's.
-  const secured = graph.derive("secured listeners", owners, ({ listeners }) => ({
-    listeners: listeners.filter(({ tls }) => tls !== undefined),
-  }));
-  const securedByPort = graph.index(
-    "secured listeners by port",
-    secured,
-    ({ listeners }) => [...new Set(listeners.map(({ portKey }) => portKey))],
-  );
-  const onPort = graph.derive(
-    "listeners by port",
-    securedByPort,
-    (group, _, key): readonly ListenerState[] =>
-      [...group.values()].flatMap(({ listeners }) => listeners.filter(({ portKey }) => portKey === key)),
+  // Of those who claim the same by TLS two are enough to know whether another than oneself does.
+  const claims = graph.derive("claims by TLS", owners, ({ listeners }) => {
+    const keys = tlsClaims(listeners);
+    return keys.length > 0 ? { keys } : undefined;
+  });
+  const claimants = graph.derive(
+    "first claimants by TLS",
+    graph.index("claimants by TLS", claims, ({ keys }) => keys),
+    (group) => [...group.keys().take(2)],
   );
   const factsOf = (owner: OwnerState, read: Read): OwnerFacts => {
-    const { gateway, origin } = owner;
+    const { gateway, origin } = owner, own = within(gateway, origin);
     const rejections = rejectionsIn(gateway, read);
     return {
-      verdict: read(world.verdicts, within(gateway, origin)),
+      verdict: read(world.verdicts, own),
       proxies: read(world.proxies, gateway)?.length,
       attached: (listener) => read(attached, listener) ?? 0,
       rejection: (listener) => rejectionOf(owner, listener, rejections),
-      onPort: (portKey) => read(onPort, portKey) ?? [],
+      elsewhere: (claim) => read(claimants, claim)?.some((key) => key !== own) ?? false,
     };
   };
   const ofGateways = graph.derive("statuses of gateways", states, (state, read, key) => {

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Rejection, Verdict } from "../ir/mod.ts";
+import type { Key } from "../runtime/graph.ts";
 import { condition, type Fault, join } from "./conditions.ts";
 import { isServable, type ListenerState, type OwnerState } from "./gateway_state.ts";
 import { overlapOf } from "./overlaps.ts";
@@ -19,8 +20,8 @@ export interface OwnerFacts {
   readonly attached: (listener: string) => number;
   /** The rejection that applies to a listener. */
   readonly rejection: (listener: ListenerState) => Rejection | undefined;
-  /** All listeners of the Gateway and its ListenerSets on a port. */
-  readonly onPort: (portKey: string) => readonly ListenerState[];
+  /** Whether another owner of the same Gateway has a claim; see {@linkcode tlsClaims}. */
+  readonly elsewhere: (claim: Key) => boolean;
 }
 
 export function listenerStatuses(
@@ -31,7 +32,7 @@ export function listenerStatuses(
   // Once it is known which listeners are refused, the verdict does not speak of the others.
   const culprits = listeners.some((listener) => facts.rejection(listener)?.message !== undefined);
   const others = culprits && facts.verdict?.state === "rejected" ? undefined : progress;
-  return listeners.map((state) => listenerStatus(state, others, facts));
+  return listeners.map((state) => listenerStatus(state, listeners, others, facts));
 }
 
 function refusedListener(words: string): Fault {
@@ -40,13 +41,14 @@ function refusedListener(words: string): Fault {
 
 function listenerStatus(
   state: ListenerState,
+  own: readonly ListenerState[],
   progress: Fault | undefined,
   facts: OwnerFacts,
 ): DesiredListener {
   const { listener, refused, bound, tls } = state;
   const rejection = facts.rejection(state);
   const unresolved = [...listener.unresolved ? [listener.unresolved] : [], ...tls?.faults ?? []];
-  const overlap = overlapOf(state, facts.onPort(state.portKey));
+  const overlap = overlapOf(state, own, facts.elsewhere);
   const unusable: Fault | undefined = refused
     ? { reason: listener.conflict ? refused.reason : "Invalid", message: notAccepted }
     : !isServable(state)
