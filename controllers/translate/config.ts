@@ -15,6 +15,8 @@ export interface Config {
    * do refuse something.
    */
   readonly validate: boolean;
+  /** Whether each request is logged where no EnvoyFleet says anything of it. */
+  readonly accessLog: boolean;
   /** The finalizer that Gateways have while proxies serve them. Without one they go at once, and so do GatewayClasses. */
   readonly finalizer?: string;
   /**
@@ -28,4 +30,5 @@ export const defaultConfig: Config = {
   controllerName: "gatehouse.dev/gateway-controller",
   clusterDomain: "cluster.local",
   validate: true,
+  accessLog: false,
 };

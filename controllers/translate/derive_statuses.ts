@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Gateway, GatewayClass, ListenerSet } from "../../crds/mod.ts";
+import type { EnvoyFleet, Gateway, GatewayClass, ListenerSet } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
 import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
 import type { Attachment } from "./attach.ts";
@@ -15,6 +15,9 @@ import type { Config } from "./config.ts";
 import { type Installed, installed, unseen } from "./definitions.ts";
 import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
 import type { GatewayState, OwnerState } from "./gateway_state.ts";
+import { deriveFleetStatuses } from "./fleet_status.ts";
+import type { FleetModel } from "./fleets.ts";
+import type { GatewayModel } from "./gateways.ts";
 import { gatewayStatus, listenerSetStatus, refusedSetStatus } from "./gateway_status.ts";
 import { within } from "./keys.ts";
 import type { ListenerSetModel } from "./listener_sets.ts";
@@ -33,7 +36,9 @@ import type { DesiredStatus } from "./statuses.ts";
 import type { World } from "./world.ts";
 
 export interface StatusTables {
+  readonly fleets: Table<FleetModel>;
   readonly classes: Table<Class>;
+  readonly gateways: Table<GatewayModel>;
   readonly installedApi: Installed;
   readonly listenerSets: Table<ListenerSetModel>;
   readonly states: Table<GatewayState>;
@@ -62,6 +67,7 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
         (model, read) => classStatus(model, read(installedApi, installed) ?? unseen),
       ),
     ],
+    ["EnvoyFleet/", deriveFleetStatuses(graph, { ...tables, verdicts: world.verdicts })],
     ...deriveOwnerStatuses(graph, world, tables),
     ["BackendTLSPolicy/", derivePolicyStatuses(graph, world, tables)],
     ...routesByKind.map(([prefix, routes]) => {
@@ -158,8 +164,8 @@ export function deriveDue(
   statuses: Table<DesiredStatus>,
   config: Config,
 ): Table<StatusWrite> {
-  const own = (["GatewayClass", "Gateway", "ListenerSet"] as const).map((kind) => {
-    const source: Table<GatewayClass | Gateway | ListenerSet> = objects[kind];
+  const own = (["EnvoyFleet", "GatewayClass", "Gateway", "ListenerSet"] as const).map((kind) => {
+    const source: Table<EnvoyFleet | GatewayClass | Gateway | ListenerSet> = objects[kind];
     const table = graph.derive(`due for ${kind}s`, source, (object, read, key) => {
       const desired = read(statuses, `${kind}/${key}`);
       return desired?.kind === kind ? dueForOwn(object, key, desired) : undefined;

@@ -10,6 +10,7 @@ import type {
   ApiObject,
   BackendTLSPolicy,
   Condition,
+  EnvoyFleet,
   Gateway,
   GatewayClass,
   ListenerSet,
@@ -47,6 +48,7 @@ type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTrans
 
 /** The condition types that are ours to set and to remove, by where they stand. */
 const ownTypes = {
+  EnvoyFleet: ["Accepted", "Programmed"],
   GatewayClass: ["Accepted", "SupportedVersion"],
   Gateway: ["Accepted", "Programmed", "ResolvedRefs", "InsecureFrontendValidationMode"],
   ListenerSet: ["Accepted", "Programmed"],
@@ -63,9 +65,12 @@ const mostAddresses = 16;
 
 /** Compares an object that is ours alone with its desired status. */
 export function dueForOwn(
-  object: GatewayClass | Gateway | ListenerSet,
+  object: EnvoyFleet | GatewayClass | Gateway | ListenerSet,
   key: Key,
-  desired: Extract<DesiredStatus, { readonly kind: "GatewayClass" | "Gateway" | "ListenerSet" }>,
+  desired: Extract<
+    DesiredStatus,
+    { readonly kind: "EnvoyFleet" | "GatewayClass" | "Gateway" | "ListenerSet" }
+  >,
 ): StatusWrite | undefined {
   const status = object.status;
   const operations: PatchOperation[] = [];
@@ -79,7 +84,7 @@ export function dueForOwn(
     const { supportedFeatures: before } = (object as GatewayClass).status ?? {};
     const features = desired.supportedFeatures.map((name) => ({ name }));
     put(operations, "/status/supportedFeatures", before, features);
-  } else {
+  } else if (desired.kind !== "EnvoyFleet") {
     const observed = (object as Gateway | ListenerSet).status?.listeners;
     put(
       operations,

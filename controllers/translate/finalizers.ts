@@ -68,7 +68,7 @@ export function deriveFinalizers(
     const { metadata } = object, model = read(gateways, key);
     if (metadata.deletionTimestamp === undefined) {
       // What is refused has no proxies; if it had some before, it keeps its finalizer until it is deleted.
-      if (model?.refused && !metadata.finalizers?.includes(finalizer)) return undefined;
+      if ((model?.refused ?? model?.unmanaged) && !metadata.finalizers?.includes(finalizer)) return undefined;
       return change("Gateway", object, key, finalizer, model !== undefined);
     }
     const release = change("Gateway", object, key, finalizer, false);

@@ -9,6 +9,7 @@
  *
  * @module
  */
+import type { Config } from "./config.ts";
 import type { Affinity, EnvoyFleetSpec, Toleration, TopologySpreadConstraint } from "../../crds/mod.ts";
 
 /** Settings that are complete: where something is absent, there is none. */
@@ -117,8 +118,11 @@ export interface FleetSource {
 }
 
 /** Merges what there is: that of the class first, then that of the Gateway. */
-export function mergeFleet(sources: readonly FleetSource[], clusterDomain: string): Fleet {
-  const spec = sources.map((one) => resolved(one, clusterDomain)).reduce(override, {});
+export function mergeFleet(
+  sources: readonly FleetSource[],
+  config: Pick<Config, "clusterDomain" | "accessLog">,
+): Fleet {
+  const spec = sources.map((one) => resolved(one, config.clusterDomain)).reduce(override, {});
   const { workload = {}, pod = {}, service = {}, accessLog = {}, stats = {}, tracing = {} } = spec;
   return {
     workload: workloadOf(workload),
@@ -127,7 +131,8 @@ export function mergeFleet(sources: readonly FleetSource[], clusterDomain: strin
     drain: { seconds: spec.drain?.seconds ?? 60 },
     ...spec.concurrency !== undefined && { concurrency: spec.concurrency },
     logLevel: spec.logLevel ?? "warning",
-    ...(accessLog.enabled ?? true) && {
+    ...(accessLog.enabled ??
+      (config.accessLog || sources.some(({ spec }) => spec.accessLog !== undefined))) && {
       accessLog: accessLog.text === undefined ? { fields: accessLog.fields ?? {} } : { text: accessLog.text },
     },
     stats: { all: stats.all ?? false, prefixes: stats.prefixes ?? [] },

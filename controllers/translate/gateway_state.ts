@@ -33,6 +33,8 @@ export interface OwnerState {
   readonly generation: number;
   /** Why the whole of it is not Accepted, whatever its listeners are like: none of them is served. */
   readonly refused?: Fault;
+  /** Why it is not Accepted, since it is not known how proxies are to be run. Those that run serve it all the same. */
+  readonly unmanaged?: Fault;
   /** Why it is not Accepted, since none of its listeners is. */
   readonly nothingValid?: Fault;
   readonly bind: readonly string[];
@@ -78,7 +80,7 @@ export function stateOfGateway(
   );
   const itself = ownerState(
     { gateway, origin: `Gateway/${gateway}`, generation: model.generation, bind, listeners: own },
-    model.refused,
+    model,
     noneValid(own, ({ refused }) => refused === undefined),
   );
   const owners = new Map<Origin, OwnerState>([[itself.origin, itself]]);
@@ -87,7 +89,10 @@ export function stateOfGateway(
     const listeners = others[i] ?? [];
     const state = ownerState(
       { gateway, origin, generation, bind, listeners },
-      refused ?? (refusalOf(itself) && parentNotAccepted),
+      {
+        ...(refused || itself.refused || itself.nothingValid) && { refused: refused ?? parentNotAccepted },
+        ...itself.unmanaged && { unmanaged: parentNotAccepted },
+      },
       noneValid(listeners, isServable),
     );
     if (refusalOf(state) === undefined) attachedListenerSets++;
@@ -104,15 +109,20 @@ export function stateOfGateway(
 
 function ownerState(
   state: OwnerState,
-  refused: Fault | undefined,
+  { refused, unmanaged }: Pick<OwnerState, "refused" | "unmanaged">,
   nothingValid: Fault | undefined,
 ): OwnerState {
-  return { ...state, ...refused && { refused }, ...nothingValid && { nothingValid } };
+  return {
+    ...state,
+    ...refused && { refused },
+    ...unmanaged && { unmanaged },
+    ...nothingValid && { nothingValid },
+  };
 }
 
 /** Why a Gateway or a ListenerSet is not Accepted. */
-export function refusalOf({ refused, nothingValid }: OwnerState): Fault | undefined {
-  return refused ?? nothingValid;
+export function refusalOf({ refused, unmanaged, nothingValid }: OwnerState): Fault | undefined {
+  return refused ?? unmanaged ?? nothingValid;
 }
 
 const parentNotAccepted: Fault = {

@@ -6,11 +6,13 @@
  * @module
  */
 import type { Gateway } from "../../crds/mod.ts";
-import type { Read, Table } from "../runtime/graph.ts";
+import type { Key, Read, Table } from "../runtime/graph.ts";
 import { type AllowedNamespaces, modelNamespaces } from "./allowed_namespaces.ts";
 import type { Class } from "./classes.ts";
+import type { Config } from "./config.ts";
 import { bug, type Fault } from "./conditions.ts";
 import { type Fleet, mergeFleet } from "./fleet.ts";
+import { type FleetModel, resolveParameters } from "./fleets.ts";
 import { type Frontend, type Listener, modelListeners, type ObjectRef, secretRef } from "./listeners.ts";
 
 /** A Gateway that is ours. Row key: `namespace/name`. */
@@ -35,17 +37,42 @@ export interface GatewayModel {
   };
   /** How its proxies are run. */
   readonly fleet: Fleet;
+  /** The EnvoyFleets that it and its class name. */
+  readonly fleets: readonly Key[];
   /** Why the whole of it is not Accepted. */
   readonly refused?: Fault;
+  /**
+   * Why it is not Accepted, since it is not known how its proxies are to be run. Nothing is created or changed then, and what
+   * runs goes on serving: an EnvoyFleet that is deleted by mistake must not stop the traffic of a cluster.
+   */
+  readonly unmanaged?: Fault;
+}
+
+export interface GatewayTables {
+  readonly classes: Table<Class>;
+  readonly fleets: Table<FleetModel>;
 }
 
 /** Reads a Gateway; `undefined` if its class is not ours. */
-export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>): GatewayModel | undefined {
+export function modelGateway(
+  gateway: Gateway,
+  read: Read,
+  { classes, fleets }: GatewayTables,
+  config: Config,
+): GatewayModel | undefined {
   const { metadata, spec } = gateway;
   const ownClass = read(classes, spec.gatewayClassName);
   if (ownClass === undefined) return undefined;
-  const refused = refusal(gateway, ownClass);
   const namespace = metadata.namespace ?? "";
+  const reference = spec.infrastructure?.parametersRef;
+  const own = resolveParameters(
+    "spec.infrastructure.parametersRef",
+    reference && { ...reference, namespace },
+    read,
+    fleets,
+  );
+  const refused = refusal(gateway);
+  const unmanaged = own.fault ?? unacceptedClass(spec.gatewayClassName, ownClass);
   const frontend: Frontend = { tls: spec.tls?.frontend, namespace };
   const clientCertificate = spec.tls?.backend?.clientCertificateRef;
   return {
@@ -62,8 +89,10 @@ export function modelGateway(gateway: Gateway, read: Read, classes: Table<Class>
       labels: spec.infrastructure?.labels ?? {},
       annotations: spec.infrastructure?.annotations ?? {},
     },
-    fleet: mergeFleet([], ""),
+    fleet: mergeFleet([ownClass.source, own.source].filter((source) => source !== undefined), config),
+    fleets: [...new Set([ownClass.fleet, own.key].filter((key) => key !== undefined))],
     ...refused && { refused },
+    ...unmanaged && { unmanaged },
   };
 }
 
@@ -73,7 +102,11 @@ export function requestedAddresses({ addresses = [] }: Gateway["spec"]): readonl
 }
 
 /** What stands for a Gateway that could not be read because of a bug: it is refused, and says so. */
-export function unreadableGateway({ metadata, spec }: Gateway, error: unknown): GatewayModel {
+export function unreadableGateway(
+  { metadata, spec }: Gateway,
+  error: unknown,
+  config: Config,
+): GatewayModel {
   return {
     uid: metadata.uid ?? "",
     generation: metadata.generation ?? 0,
@@ -84,27 +117,14 @@ export function unreadableGateway({ metadata, spec }: Gateway, error: unknown): 
     frontend: { tls: undefined, namespace: metadata.namespace ?? "" },
     requested: [],
     infrastructure: { labels: {}, annotations: {} },
-    fleet: mergeFleet([], ""),
+    fleet: mergeFleet([], config),
+    fleets: [],
     refused: bug("read this Gateway", error),
   };
 }
 
 /** What makes a Gateway as a whole unacceptable. */
-function refusal({ spec }: Gateway, ownClass: Class): Fault | undefined {
-  const reference = spec.infrastructure?.parametersRef;
-  if (reference) {
-    const name = `${reference.group}/${reference.kind} "${reference.name}"`;
-    return {
-      reason: "InvalidParameters",
-      message: `Cannot use spec.infrastructure.parametersRef ${name}: this kind is not supported`,
-    };
-  }
-  if (ownClass.refused) {
-    return {
-      reason: "InvalidParameters",
-      message: `Cannot use GatewayClass "${spec.gatewayClassName}": it is not accepted`,
-    };
-  }
+function refusal({ spec }: Gateway): Fault | undefined {
   const odd = spec.addresses?.find(({ type = "IPAddress" }) => type !== "IPAddress");
   if (odd) {
     return {
@@ -113,4 +133,11 @@ function refusal({ spec }: Gateway, ownClass: Class): Fault | undefined {
     };
   }
   return undefined;
+}
+
+function unacceptedClass(name: string, { refused }: Class): Fault | undefined {
+  return refused && {
+    reason: "InvalidParameters",
+    message: `GatewayClass "${name}" is not accepted: ${refused.message}`,
+  };
 }

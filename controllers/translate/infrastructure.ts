@@ -30,7 +30,8 @@ export interface Infrastructure {
 }
 
 export function infrastructureOf(model: GatewayModel, state: GatewayState | undefined): Infrastructure {
-  const { uid, generation, className, terminating, requested, infrastructure, refused, fleet } = model;
+  const { uid, generation, className, terminating, requested, infrastructure, fleet } = model;
+  const refused = model.refused ?? model.unmanaged;
   const all = [...state?.owners.values() ?? []].flatMap(({ listeners }) => listeners);
   const wanted = all.filter(({ listener }) => listener.refused === undefined);
   const ports = [...new Map(wanted.map(({ portKey, listener }) => [portKey, listener.port]))]

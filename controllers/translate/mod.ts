@@ -5,6 +5,8 @@
  *
  *                               Secrets ─► certificates ─────────────────► secrets
  *                                   ▲          ▼
+ *       EnvoyFleet ─► fleets
+ *                       ▼
  *     GatewayClass ─► classes ─► gateways ─► states ─► listening ─► ports ─► listeners
  *                    ListenerSet ─► sets ───────┘          └────┐
  *     routes of all kinds ─► routes ─► resolved ─► attachments ─► placements ─► served ─► virtual hosts, clusters
@@ -29,6 +31,7 @@ import type { StatusWrite } from "./due.ts";
 import { stateOfGateway } from "./gateway_state.ts";
 import { deriveFinalizers, type FinalizerWrite } from "./finalizers.ts";
 import { modelGateway, unreadableGateway } from "./gateways.ts";
+import { modelFleet, unreadableFleet } from "./fleets.ts";
 import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
 import { listeningOf, type Rejections } from "./listening.ts";
 import { namespaceOf, originOfPiece, split, splitOrigin, within } from "./keys.ts";
@@ -88,12 +91,19 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
 
   // What objects say on their own. Their statuses and resource versions end here.
   const installedApi = deriveInstalled(graph, objects.CustomResourceDefinition);
-  const classes = graph.derive("classes", objects.GatewayClass, (object) => modelClass(object, config));
+  const fleets = graph.derive("fleets", objects.EnvoyFleet, (object) => modelFleet(object), {
+    failed: (error, object) => unreadableFleet(object, error),
+  });
+  const classes = graph.derive(
+    "classes",
+    objects.GatewayClass,
+    (object, read) => modelClass(object, read, fleets, config),
+  );
   const gateways = graph.derive(
     "gateways",
     objects.Gateway,
-    (object, read) => modelGateway(object, read, classes),
-    { failed: (error, object) => unreadableGateway(object, error) },
+    (object, read) => modelGateway(object, read, { classes, fleets }, config),
+    { failed: (error, object) => unreadableGateway(object, error, config) },
   );
   const listenerSets = graph.derive(
     "listener sets",
@@ -238,6 +248,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   );
 
   const tables = {
+    fleets,
     meant,
     policies,
     policiesByService,

@@ -11,6 +11,7 @@ import type {
   BackendTLSPolicy,
   ConfigMap,
   EndpointSlice,
+  EnvoyFleet,
   Gateway,
   GatewayClass,
   GRPCRoute,
@@ -29,6 +30,7 @@ import type {
 
 /** Every kind that translation reads. */
 export interface ObjectTypes {
+  readonly EnvoyFleet: EnvoyFleet;
   readonly GatewayClass: GatewayClass;
   readonly Gateway: Gateway;
   readonly ListenerSet: ListenerSet;

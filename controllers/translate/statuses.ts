@@ -29,6 +29,11 @@ export type DesiredStatus =
     readonly addresses?: Addresses["assigned"];
   }
   | {
+    readonly kind: "EnvoyFleet";
+    readonly generation: number;
+    readonly conditions: readonly DesiredCondition[];
+  }
+  | {
     readonly kind: "ListenerSet";
     readonly generation: number;
     readonly conditions: readonly DesiredCondition[];

@@ -59,6 +59,7 @@ const gateway = "gateway.networking.k8s.io";
 
 /** The API group of each kind that translation reads. */
 export const groups: { readonly [K in keyof ObjectTypes]: string } = {
+  EnvoyFleet: "gatehouse.dev",
   GatewayClass: gateway,
   Gateway: gateway,
   ListenerSet: gateway,

@@ -108,7 +108,9 @@ function census(counts: Map<string, number>, { ir, statuses, world, due }: Batch
       ? status.ancestors.flatMap(({ conditions }) => conditions)
       : [
         ...status.conditions,
-        ...status.kind === "GatewayClass" ? [] : status.listeners.flatMap((l) => l.conditions),
+        ...status.kind === "GatewayClass" || status.kind === "EnvoyFleet"
+          ? []
+          : status.listeners.flatMap((l) => l.conditions),
       ];
     if ("attachedListenerSets" in status && status.attachedListenerSets > 0) see("attached listener sets");
     for (const { type, status: value, reason } of all) see(`${status.kind} ${type} ${value} ${reason}`);
