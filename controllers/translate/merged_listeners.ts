@@ -6,7 +6,7 @@
  */
 import type { Key } from "../runtime/graph.ts";
 import type { Fault } from "./conditions.ts";
-import { compatible, type Listener, transport, withConflicts } from "./listeners.ts";
+import { compatible, type Listener, protocols, transport, withConflicts } from "./listeners.ts";
 
 /** What is taken of a port by those who go first. */
 interface Claims {
@@ -30,7 +30,8 @@ export function mergeListeners(owners: readonly (readonly Listener[])[]): readon
   };
   return owners.map((listeners) => {
     const left = listeners.map((listener) => {
-      if (listener.refused !== undefined) return listener;
+      // What nobody serves takes nothing from others, but is told of those who are there before it.
+      if (listener.refused !== undefined && !isOfKnownProtocol(listener)) return listener;
       const conflict = conflictWith(claimsOn(listener), listener);
       return conflict ? { ...listener, conflict, refused: conflict } : listener;
     });
@@ -42,6 +43,10 @@ export function mergeListeners(owners: readonly (readonly Listener[])[]): readon
     }
     return withConflicts(left);
   });
+}
+
+function isOfKnownProtocol({ protocol }: Listener): boolean {
+  return Object.hasOwn(protocols, protocol);
 }
 
 function conflictWith({ protocols, hostnames }: Claims, listener: Listener): Fault | undefined {

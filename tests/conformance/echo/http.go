@@ -132,7 +132,8 @@ func (e *httpEcho) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *httpEcho) echo(w http.ResponseWriter, r *http.Request) {
-	log.Printf("%s %s %s from %s", r.Proto, r.Method, r.RequestURI, r.RemoteAddr)
+	// The suites look for these words in the log to find a mirrored request.
+	log.Printf("Echoing back request made to %s to client (%s)", r.RequestURI, r.RemoteAddr)
 	if err := pause(r, "delay"); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
