@@ -35,8 +35,8 @@ export const tokenAudience = "gatehouse.dev/xds";
 /** How long such a token is good, in seconds; the kubelet renews it at 80 % of that. */
 export const tokenSeconds = 3600;
 
-/** Keys of the ConfigMap of a Gateway, besides the further files of its bootstrap. */
-export const configKeys = { bootstrap: "bootstrap.json", authority: "ca.crt" } as const;
+/** The key of a Gateway's ConfigMap under which proxies find the authorities of the xDS server. */
+export const authorityKey = "ca.crt";
 
 /** Where a proxy finds what, in its container. */
 export const paths = {

@@ -6,6 +6,15 @@
 import type { Fleet } from "./fleet.ts";
 import type { GatewayModel } from "./gateways.ts";
 import type { GatewayState } from "./gateway_state.ts";
+import type { Listener } from "./listeners.ts";
+
+/** A port that clients connect to. */
+export interface InfrastructurePort {
+  readonly port: number;
+  readonly transport: "tcp" | "udp";
+  /** What is spoken there, where the listeners that share it agree. */
+  readonly protocol?: string;
+}
 
 /** What has to exist so that a Gateway can be served. Row key: the Gateway. */
 export interface Infrastructure {
@@ -20,7 +29,7 @@ export interface Infrastructure {
    * The ports of the listeners, those of ListenerSets included, as the specs have them, sorted; those too that turned out not to be available, since
    * that may change.
    */
-  readonly ports: readonly { readonly port: number; readonly transport: "tcp" | "udp" }[];
+  readonly ports: readonly InfrastructurePort[];
   /** IP addresses that the spec asks for. */
   readonly requested: readonly string[];
   readonly labels: { readonly [name: string]: string };
@@ -34,8 +43,8 @@ export function infrastructureOf(model: GatewayModel, state: GatewayState | unde
   const refused = model.refused ?? model.unmanaged;
   const all = [...state?.owners.values() ?? []].flatMap(({ listeners }) => listeners);
   const wanted = all.filter(({ listener }) => listener.refused === undefined);
-  const ports = [...new Map(wanted.map(({ portKey, listener }) => [portKey, listener.port]))]
-    .map(([key, port]) => ({ port, transport: key.endsWith("/udp") ? "udp" as const : "tcp" as const }))
+  const byPort = Map.groupBy(wanted, ({ portKey }) => portKey);
+  const ports = [...byPort].map(([key, listeners]) => portOf(key, listeners.map(({ listener }) => listener)))
     .sort((a, b) => a.port - b.port || (a.transport < b.transport ? -1 : 1));
   return {
     uid,
@@ -47,5 +56,14 @@ export function infrastructureOf(model: GatewayModel, state: GatewayState | unde
     requested,
     ...infrastructure,
     fleet,
+  };
+}
+
+function portOf(key: string, listeners: readonly Listener[]): InfrastructurePort {
+  const [{ port, protocol } = { port: 0, protocol: "" }] = listeners;
+  return {
+    port,
+    transport: key.endsWith("/udp") ? "udp" : "tcp",
+    ...listeners.every((other) => other.protocol === protocol) && { protocol },
   };
 }

@@ -1,0 +1,114 @@
+/**
+ * What has to be written so that an object of a Gateway is as it should be.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import type { ApiObject } from "../../crds/kind.ts";
+import type { Deployment } from "../../crds/mod.ts";
+import type { GatewayKey } from "../ir/mod.ts";
+import { ownerOf } from "./child_names.ts";
+import { difference } from "./covers.ts";
+import { annotations } from "./names.ts";
+import type { Child, ChildKind } from "./plan.ts";
+
+/** One write of one object. */
+export type ChildWrite =
+  | {
+    readonly action: "apply";
+    readonly gateway: GatewayKey;
+    readonly kind: ChildKind;
+    /** Just our fields; of an object that was observed, with its uid and the version that the write is made for. */
+    readonly object: Child;
+    /** Why: the first field that is not as it should be; absent if there is no such object. */
+    readonly differs?: string;
+  }
+  | {
+    readonly action: "delete";
+    readonly gateway: GatewayKey;
+    readonly kind: ChildKind;
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+  }
+  /** Nothing may be written: there is an object of that name that is not the Gateway's. */
+  | {
+    readonly action: "none";
+    readonly gateway: GatewayKey;
+    readonly kind: ChildKind;
+    readonly namesake: string;
+  };
+
+/** Compares an object as it should be with the one that was observed. */
+export function dueFor(
+  child: Child,
+  gateway: GatewayKey,
+  observed: ApiObject | undefined,
+): ChildWrite | undefined {
+  const kind = child.kind as ChildKind, object = stamped(child);
+  if (observed === undefined) return { action: "apply", gateway, kind, object };
+  const { uid, resourceVersion, deletionTimestamp } = observed.metadata;
+  if (!owns(child, observed)) return { action: "none", gateway, kind, namesake: namesake(child, observed) };
+  // It is made anew once it is gone.
+  if (deletionTimestamp !== undefined) return undefined;
+  const differs = difference(object, observed);
+  if (differs === undefined) return undefined;
+  return {
+    action: "apply",
+    gateway,
+    kind,
+    object: {
+      ...withReplicas(object, observed),
+      metadata: { ...object.metadata, uid: uid!, resourceVersion: resourceVersion! },
+    },
+    differs,
+  };
+}
+
+/**
+ * Where the number of pods is for others to say, it is written as it is: to leave out a field that was applied before would
+ * take it back, and one pod would be left. The write is only for the version that has this number.
+ */
+function withReplicas(object: Child, observed: ApiObject): Child {
+  const { spec } = object as { readonly spec?: { readonly replicas?: number } };
+  const there = (observed as Partial<Deployment>).spec?.replicas;
+  if (object.kind !== "Deployment" || spec?.replicas !== undefined || there === undefined) return object;
+  return { ...object, spec: { ...spec, replicas: there } };
+}
+
+/** Whether an object is that of the Gateway which `child` is made for, and not of an earlier one of the same name. */
+export function owns(child: ApiObject, observed: ApiObject): boolean {
+  return ownerOf(observed.metadata)?.uid === ownerOf(child.metadata)?.uid;
+}
+
+/** Says whose an object is, and what to do about it. */
+export function namesake(child: ApiObject, { metadata }: ApiObject): string {
+  const what = `${child.kind} "${metadata.namespace}/${metadata.name}"`;
+  const owner = ownerOf(metadata), own = ownerOf(child.metadata);
+  if (owner && owner.gateway === own?.gateway) {
+    return `${what} is still there from a Gateway of the same name that has been deleted; it goes by itself, or else delete it`;
+  }
+  const whose = owner ? `belongs to Gateway "${owner.gateway}"` : "was not made for this Gateway";
+  return `${what} ${whose} and is left alone; rename or delete it, or give the Gateway another name`;
+}
+
+/** With a hash of itself: fields that were applied before and are wanted no longer show by it. */
+function stamped(child: Child): Child {
+  const { metadata } = child;
+  const hash = hashOf(child);
+  return {
+    ...child,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [annotations.applied]: hash } },
+  };
+}
+
+/** A hash of a value of JSON, in whatever order its fields are: 128 bits in base64url. */
+export function hashOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value, sorted)).digest("base64url").slice(0, 22);
+}
+
+function sorted(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+}
