@@ -55,6 +55,8 @@ export class KubeError extends Error {
   readonly status: number;
   /** A word for machines, such as `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Expired`. */
   readonly reason: string;
+  /** What the server said, for people. */
+  readonly words: string;
   readonly details: StatusDetails;
   /** How long the server asks to wait before the next try, in milliseconds. */
   readonly retryAfter: number | undefined;
@@ -64,10 +66,11 @@ export class KubeError extends Error {
    * @param body what the server said, if that was a Status
    */
   constructor(request: string, status: number, body: Status, options: { readonly retryAfter?: number } = {}) {
-    const reason = body.reason || reasons[status] || "Unknown";
-    super(`Cannot ${request}: ${body.message || "no message"} (${status} ${reason})`);
+    const reason = body.reason || reasons[status] || "Unknown", words = body.message || "no message";
+    super(`Cannot ${request}: ${words} (${status} ${reason})`);
     this.status = status;
     this.reason = reason;
+    this.words = words;
     this.details = body.details ?? {};
     const asked = this.details.retryAfterSeconds;
     this.retryAfter = options.retryAfter ?? (asked === undefined ? undefined : asked * 1000);

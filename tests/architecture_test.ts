@@ -15,7 +15,7 @@ const allowed: { readonly [part: string]: readonly string[] } = {
   infrastructure: ["crds", "ir", "translate", "graph", "node:crypto"],
   xds: ["ir", "runtime", "@bufbuild/protobuf", "node:"],
   webhooks: ["crds", "translate", "hono"],
-  effects: ["crds", "kube", "runtime"],
+  effects: ["crds", "kube", "runtime", "infrastructure"],
   standalone: ["types/ir", "crds", "kube", "runtime", "webhooks", "*"],
   cli: [
     "crds",

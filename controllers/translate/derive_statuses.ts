@@ -11,6 +11,7 @@ import type { Policy } from "./backend_tls.ts";
 import { classStatus } from "./class_status.ts";
 import type { Class } from "./classes.ts";
 import type { GatewayCluster } from "./clusters.ts";
+import { type Fault, join } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import { type Installed, installed, unseen } from "./definitions.ts";
 import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
@@ -109,6 +110,11 @@ function deriveOwnerStatuses(
     graph.index("claimants by TLS", claims, ({ keys }) => keys),
     (group) => [...group.keys().take(2)],
   );
+  const refusalsByGateway = graph.index("refusals by gateway", world.refusals, ({ gateway }) => [gateway]);
+  const shortfall = (gateway: GatewayKey, read: Read): Fault | undefined => {
+    const refusals = [...read(refusalsByGateway, gateway)?.values() ?? []], [first] = refusals;
+    return first && { reason: first.reason, message: join(refusals.map(({ message }) => message)) };
+  };
   const factsOf = (owner: OwnerState, read: Read): OwnerFacts => {
     const { gateway, origin } = owner, own = within(gateway, origin);
     const rejections = rejectionsIn(gateway, read);
@@ -126,6 +132,7 @@ function deriveOwnerStatuses(
     return owner && gatewayStatus(owner, {
       ...factsOf(owner, read),
       addresses: read(world.addresses, key),
+      shortfall: shortfall(key, read),
       attachedListenerSets,
       clientCertificate,
     });
@@ -134,7 +141,11 @@ function deriveOwnerStatuses(
     const { gateway, origin, refused } = model;
     const owner = read(owners, within(gateway, origin));
     if (owner === undefined) return refused && refusedSetStatus(model, refused);
-    return listenerSetStatus(owner, { ...factsOf(owner, read), addresses: read(world.addresses, gateway) });
+    return listenerSetStatus(owner, {
+      ...factsOf(owner, read),
+      addresses: read(world.addresses, gateway),
+      shortfall: shortfall(gateway, read),
+    });
   });
   return [["Gateway/", ofGateways], ["ListenerSet/", ofSets]];
 }

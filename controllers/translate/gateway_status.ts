@@ -14,6 +14,8 @@ import type { Addresses } from "./world.ts";
 /** What the status of a Gateway depends on besides its listeners. */
 export interface GatewayFacts extends OwnerFacts {
   readonly addresses: Addresses | undefined;
+  /** Why the Gateway does not have what it needs, which nobody could be told to wait for. */
+  readonly shortfall: Fault | undefined;
   readonly attachedListenerSets: number;
   /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
   readonly clientCertificate: string | Fault | undefined;
@@ -31,7 +33,7 @@ export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredSt
       accepted(owner),
       condition(
         "Programmed",
-        refused ? progress : addressFault(addresses) ?? progress,
+        refused ? progress : facts.shortfall ?? addressFault(addresses) ?? progress,
         programmed(facts.verdict),
       ),
       ...clientCertificateCondition(facts.clientCertificate),
@@ -45,11 +47,11 @@ export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredSt
 
 export function listenerSetStatus(
   owner: OwnerState,
-  facts: OwnerFacts & Pick<GatewayFacts, "addresses">,
+  facts: OwnerFacts & Pick<GatewayFacts, "addresses" | "shortfall">,
 ): DesiredStatus {
   const { generation } = owner, refused = refusalOf(owner);
   const progress = refused ? notProgrammed(refused) : progressOf(owner, facts);
-  const unaddressed = refused ? undefined : addressFault(facts.addresses);
+  const missing = refused ? undefined : facts.shortfall ?? addressFault(facts.addresses);
   return {
     kind: "ListenerSet",
     generation,
@@ -57,7 +59,7 @@ export function listenerSetStatus(
       accepted(owner),
       condition(
         "Programmed",
-        unaddressed ? { reason: "ParentNotProgrammed", message: unaddressed.message } : progress,
+        missing ? { reason: "ParentNotProgrammed", message: missing.message } : progress,
         programmed(facts.verdict),
       ),
     ],

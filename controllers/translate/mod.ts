@@ -68,6 +68,7 @@ export {
   kinds,
   metadataOnly,
   type PortState,
+  type Refusal,
   type Sources,
   type ToldWorld,
   type World,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Proxy, Rejection, Verdict } from "../ir/mod.ts";
+import type { GatewayKey, Proxy, Rejection, Verdict } from "../ir/mod.ts";
 import type { Graph, Source, Table } from "../runtime/graph.ts";
 import type { ObjectTypes } from "./objects.ts";
 
@@ -26,6 +26,15 @@ export interface Addresses {
   readonly unusable?: readonly { readonly value: string; readonly message: string }[];
 }
 
+/** Why something that a Gateway needs could not be written. */
+export interface Refusal {
+  readonly gateway: GatewayKey;
+  /** A reason of the condition Programmed. */
+  readonly reason: string;
+  /** Names the object and the remedy. */
+  readonly message: string;
+}
+
 /** What is told from outside wherever the proxies run. */
 export interface Sources {
   /** The observed objects by kind; rows are keyed `namespace/name`, or `name` where there are no namespaces. */
@@ -34,6 +43,8 @@ export interface Sources {
   readonly verdicts: Source<Verdict>;
   /** Row key: `GATEWAY|PIECE`. */
   readonly rejections: Source<Rejection>;
+  /** Row key: whatever tells the writes apart. Known to the replica that writes, as it is the one that writes statuses. */
+  readonly refusals: Source<Refusal>;
   /**
    * The time, in milliseconds since 1970, under the key `now`: for what becomes untrue by itself, such as the validity of
    * certificates. Set it every minute or so; without it nothing ever expires.
@@ -90,6 +101,7 @@ export function createSources(graph: Graph): Sources {
     objects: objects as Sources["objects"],
     verdicts: graph.source("verdicts"),
     rejections: graph.source("rejections"),
+    refusals: graph.source("refusals"),
     time: graph.source("time"),
   };
 }
