@@ -17,14 +17,24 @@ export interface Listening {
    * Those that are accepted but have no certificate. Their hostnames stay theirs: requests for them must not fall to a
    * listener with a wider one, whose routes were not meant for them.
    */
-  readonly silent: readonly ListenerState[];
-  /** Both by {@linkcode ListenerState.portKey}. */
-  readonly ports: ReadonlyMap<Key, {
-    readonly served: readonly ListenerState[];
-    readonly silent: readonly ListenerState[];
-  }>;
+  readonly silent: ReadonlyMap<Key, ListenerState>;
+  /** What is served, by {@linkcode ListenerState.portKey}. */
+  readonly ports: ReadonlyMap<Key, readonly ListenerState[]>;
   /** The Secret with the certificate that backends are shown, unless proxies refuse it. */
   readonly clientCertificate?: Key;
+}
+
+/** Where a listener is that is served or keeps its hostname at least. Row key: the listener's id. */
+export interface ListenerPlace extends Pick<ListenerState, "portKey" | "bound"> {
+  readonly hostname: string;
+  readonly served: boolean;
+}
+
+export function placeOfListener(id: Key, { served, silent }: Listening): ListenerPlace | undefined {
+  const state = served.get(id) ?? silent.get(id);
+  if (state === undefined) return undefined;
+  const { portKey, bound, listener: { hostname } } = state;
+  return { portKey, bound, hostname, served: served.has(id) };
 }
 
 /** What the proxies are told because of a listener; what a rejection of it is compared with. */
@@ -64,22 +74,22 @@ export interface Rejections {
 
 /** What is served: what is meant, without what the proxies refuse. */
 export function listeningOf(state: GatewayState, rejections: Rejections): Listening {
-  const served = new Map<Key, ListenerState>(), silent: ListenerState[] = [];
-  const ports = new Map<Key, { readonly served: ListenerState[]; readonly silent: ListenerState[] }>();
+  const served = new Map<Key, ListenerState>(), silent = new Map<Key, ListenerState>();
+  const ports = new Map<Key, ListenerState[]>();
   for (const owner of state.owners.values()) {
     if (owner.refused) continue;
     for (const listener of owner.listeners) {
       if (listener.refused || ownRejection(owner, listener, rejections)) continue;
       const shown = withAcceptedCertificates(state, listener, rejections);
-      const port = ports.get(listener.portKey) ?? { served: [], silent: [] };
-      ports.set(listener.portKey, port);
-      if (isServable(shown)) {
-        served.set(shown.listener.id, shown);
-        port.served.push(shown);
-      } else {
-        silent.push(listener);
-        port.silent.push(listener);
+      const { listener: { id }, portKey } = shown;
+      if (!isServable(shown)) {
+        silent.set(id, listener);
+        continue;
       }
+      served.set(id, shown);
+      const port = ports.get(portKey);
+      if (port) port.push(shown);
+      else ports.set(portKey, [shown]);
     }
   }
   const { clientCertificate: shown } = state;
@@ -96,7 +106,9 @@ function withAcceptedCertificates(
   const { tls } = listener;
   if (tls === undefined) return listener;
   const certificates = tls.certificates.filter((secret) => !secretRejection(state, secret, rejections));
-  return { ...listener, tls: { ...tls, certificates } };
+  return certificates.length < tls.certificates.length
+    ? { ...listener, tls: { ...tls, certificates } }
+    : listener;
 }
 
 /** The rejection that keeps a listener from being served: its own, or those of all its certificates. */

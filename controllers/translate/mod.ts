@@ -33,7 +33,7 @@ import { deriveFinalizers, type FinalizerWrite } from "./finalizers.ts";
 import { modelGateway, unreadableGateway } from "./gateways.ts";
 import { modelFleet, unreadableFleet } from "./fleets.ts";
 import { type Infrastructure, infrastructureOf } from "./infrastructure.ts";
-import { listeningOf, type Rejections } from "./listening.ts";
+import { listeningOf, placeOfListener, type Rejections } from "./listening.ts";
 import { namespaceOf, originOfPiece, split, splitOrigin, within } from "./keys.ts";
 import { modelListenerSet, unreadableListenerSet } from "./listener_sets.ts";
 import type { RouteObject } from "./objects.ts";
@@ -214,13 +214,10 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   const listeningByListener = graph.index(
     "gateways by listener",
     listening,
-    ({ served }) => [...served.keys()],
+    ({ served, silent }) => [...served.keys(), ...silent.keys()],
   );
   const places = graph.derive("places of listeners", listeningByListener, (group, _, id) => {
-    for (const { served } of group.values()) {
-      const found = served.get(id);
-      return found && { portKey: found.portKey, bound: found.bound };
-    }
+    for (const here of group.values()) return placeOfListener(id, here);
   });
   // What each route means to put into each Gateway, and what is served of it.
   const byGateway = graph.index("attachments by gateway", attachments, (attachment) => {
@@ -265,6 +262,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     states,
     owners,
     listening,
+    places,
     ports,
     placements,
     served,

@@ -10,8 +10,7 @@ import { within } from "./keys.ts";
 import type { AttachedHostname, Attachment } from "./attach.ts";
 import type { ClusterSpec } from "./backends.ts";
 import type { Entry } from "./matches.ts";
-import type { ListenerState } from "./gateway_state.ts";
-import type { Rejections } from "./listening.ts";
+import type { ListenerPlace, Rejections } from "./listening.ts";
 import { withoutClusters } from "./actions.ts";
 import { type ResolvedRoute, type ResolvedRule, safeStandIn } from "./rules.ts";
 
@@ -59,7 +58,7 @@ export function claimKey(gateway: GatewayKey, listener: Key, original: string): 
 export function placeRoute(
   attachment: Attachment,
   gateway: GatewayKey,
-  placeOf: (id: Key) => Pick<ListenerState, "portKey" | "bound"> | undefined,
+  placeOf: (id: Key) => ListenerPlace | undefined,
   origin: Origin,
 ): Placement | undefined {
   const hostnames = new Map<Key, readonly AttachedHostname[]>();
@@ -69,7 +68,7 @@ export function placeRoute(
   }
   const listeners = [...hostnames].flatMap(([id, hostnames]): PlacedListener[] => {
     const place = placeOf(id);
-    return place ? [{ id, ...place, hostnames }] : [];
+    return place?.served ? [{ id, portKey: place.portKey, bound: place.bound, hostnames }] : [];
   });
   if (listeners.length === 0) return undefined;
   return { gateway, origin, generation: attachment.generation, listeners };

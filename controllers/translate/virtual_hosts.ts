@@ -12,8 +12,8 @@ import { entryAt } from "./actions.ts";
 import { covering } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
 import { claimKey, type Placement, type Served } from "./placements.ts";
-import { isEncrypted, ownerOf, type Port } from "./ports.ts";
-import type { Listening } from "./listening.ts";
+import { isEncrypted, type Port } from "./ports.ts";
+import type { ListenerPlace } from "./listening.ts";
 
 /** Hostnames that a route or a listener brings to ports. */
 export interface Hosts {
@@ -35,11 +35,8 @@ export function hostsOfPlacement({ listeners }: Placement): Hosts {
 /**
  * Every listener has a virtual host of its own hostname: one without routes keeps requests from wider listeners.
  */
-export function hostsOfListeners({ served, silent }: Listening): Hosts {
-  const keys = [...served.values(), ...silent].map(({ portKey, listener }) =>
-    hostKey(portKey, listener.hostname)
-  );
-  return { keys };
+export function hostsOfListener({ portKey, hostname }: ListenerPlace): Hosts {
+  return { keys: [hostKey(portKey, hostname)] };
 }
 
 /** Splits the key of a virtual host: port, hostname. A hostname has no slash. */
@@ -49,16 +46,17 @@ export function splitHostKey(key: Key): readonly [portKey: Key, hostname: string
 }
 
 /**
- * Makes a virtual host. `claims` looks up the routes with a given original hostname on a listener; it is not asked
- * for hostnames that nothing can fall through to.
+ * Makes a virtual host. `listenerAt` looks up the listener of the port with just a given hostname. `claims` looks up the routes
+ * with a given original hostname on a listener; it is not asked for hostnames that nothing can fall through to.
  */
 export function virtualHost(
   key: Key,
   port: Port,
+  listenerAt: (hostname: string) => Key | undefined,
   claims: (listener: Key, original: string) => Group<Served> | undefined,
 ): VirtualHost {
   const [portKey, hostname] = splitHostKey(key);
-  const owner = ownerOf(port, hostname);
+  const owner = ownerOf(hostname, listenerAt);
   const routes: Route[] = [];
   const host: VirtualHost = {
     routes: portKey,
@@ -84,8 +82,24 @@ export function virtualHost(
   return host;
 }
 
+/** The listener whose requests a hostname's are: the most specific one that covers it. */
+function ownerOf(
+  hostname: string,
+  listenerAt: (hostname: string) => Key | undefined,
+): { readonly id: Key; readonly hostname: string } | undefined {
+  for (const candidate of covering(hostname)) {
+    const id = listenerAt(candidate);
+    if (id !== undefined) return { id, hostname: candidate };
+  }
+  return undefined;
+}
+
+function first(group: Group<unknown> | undefined): Key | undefined {
+  return group?.keys().next().value;
+}
+
 export interface VirtualHostTables {
-  readonly listening: Table<Listening>;
+  readonly places: Table<ListenerPlace>;
   readonly ports: Table<Port>;
   readonly placements: Table<Placement>;
   readonly served: Table<Served>;
@@ -94,20 +108,23 @@ export interface VirtualHostTables {
 /** Derives virtual hosts and the route tables that list them. */
 export function deriveVirtualHosts(
   graph: Graph,
-  { listening, ports, placements, served }: VirtualHostTables,
+  { places, ports, placements, served }: VirtualHostTables,
 ): Pick<Ir, "virtualHosts" | "routeTables"> {
+  const hostsByListener = graph.derive("hosts of listeners", places, hostsOfListener);
+  const listenersByHost = graph.index("listeners by host", hostsByListener, ({ keys }) => keys);
   const hosts = graph.union<Hosts>("hosts", [
-    ["listeners ", graph.derive("hosts of listeners", listening, hostsOfListeners)],
+    ["listeners ", hostsByListener],
     ["routes ", graph.derive("hosts of routes", placements, hostsOfPlacement)],
   ]);
   const byHost = graph.index("hosts by name", hosts, ({ keys }) => keys);
   const claims = graph.index("routes by claim", served, ({ claims }) => claims);
   const virtualHosts = graph.derive("ir.virtualHosts", byHost, (_, read, key) => {
-    const port = read(ports, splitHostKey(key)[0]);
+    const [portKey] = splitHostKey(key), port = read(ports, portKey);
     return port &&
       virtualHost(
         key,
         port,
+        (hostname) => first(read(listenersByHost, hostKey(portKey, hostname))),
         (listener, original) => read(claims, claimKey(port.gateway, listener, original)),
       );
   });
