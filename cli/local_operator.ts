@@ -99,6 +99,10 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
       proxies: graph.source<readonly Proxy[]>("proxies"),
       addresses: graph.source<Addresses>("addresses"),
     }),
+    reporter: {
+      controller: options.config?.controllerName ?? defaultConfig.controllerName,
+      instance: "local",
+    },
     serveXds: (parts) => serveXds({ hostname: "127.0.0.1", port: 0, authority }, parts),
     // Envoys of one user could otherwise share a port and not notice.
     listeners: { reusePort: false },

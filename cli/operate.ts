@@ -13,6 +13,7 @@ import { Graph, type Source, type Table } from "../controllers/runtime/graph.ts"
 import type { Log } from "../controllers/runtime/log.ts";
 import type { Metrics } from "../controllers/runtime/metrics.ts";
 import { Scope } from "../controllers/runtime/scope.ts";
+import { finalizerController } from "../controllers/finalizer.ts";
 import { statusController } from "../controllers/status.ts";
 import {
   type Addresses,
@@ -28,11 +29,13 @@ import {
 } from "../controllers/translate/mod.ts";
 import { groups } from "../controllers/translate/world.ts";
 import { Discovery } from "../kube/discovery.ts";
+import { EventRecorder } from "../kube/events.ts";
 import type { Kube } from "../kube/types.ts";
 import type { WatchHealth } from "../kube/watch.ts";
 import { deriveXds, type XdsOptions } from "../xds/build/mod.ts";
 import { XdsCache } from "../xds/cache.ts";
 import type { XdsServer } from "../xds/grpc/server.ts";
+import { tell, tellAbandoned } from "./tell.ts";
 import { Ledger } from "../xds/ledger/mod.ts";
 import { watchDrift } from "./drift.ts";
 import { type Effect, effectOf } from "./effect.ts";
@@ -64,6 +67,8 @@ export interface OperateOptions<P extends Platform> {
   readonly platform: (graph: Graph, sources: Sources) => P;
   /** Starts the xDS server. */
   readonly serveXds: (parts: XdsParts) => Promise<XdsServer>;
+  /** Who tells of what happens to objects, as Events; nobody does if absent. */
+  readonly reporter?: { readonly controller: string; readonly instance: string };
   /** How listeners are built. */
   readonly listeners?: XdsOptions;
   /** Watches nothing but these namespaces; all by default. */
@@ -95,6 +100,8 @@ export interface Operator<P extends Platform = Platform> {
 
 /** How many statuses are written at once. */
 const statusWorkers = 16;
+/** How many finalizers are added or let go at once. */
+const finalizerWorkers = 4;
 
 /** How often what expires is looked at, in milliseconds. */
 const timeStep = 60_000;
@@ -143,13 +150,25 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     ...platform.watched ?? [],
   ];
   const discovery = new Discovery(kube, watched.map(({ kind }) => kind), { clock, log });
-  const status = statusController({
-    due: translation.due,
-    kube: options.writer ?? kube,
-    kindOf: (name) => kindNamed(name),
-    versionOf: (kind) => discovery.versionOf(kind),
-    stamp,
+  const writer = options.writer ?? kube;
+  const recorder = options.reporter && new EventRecorder(writer, { ...options.reporter, clock, log });
+  const writing = {
+    kube: writer,
+    kindOf: (name: string) => kindNamed(name),
+    versionOf: (kind: Kind) => discovery.versionOf(kind),
     clock,
+    log,
+  };
+  const status = statusController({
+    ...writing,
+    due: translation.due,
+    stamp,
+    ...recorder && { told: (regarding, transitions) => tell(recorder, regarding, transitions) },
+  });
+  const finalizers = finalizerController({
+    ...writing,
+    due: translation.finalizers,
+    ...recorder && { abandoned: (due) => tellAbandoned(recorder, due, kindNamed(due.kind)) },
   });
   const introduction = new Introduction({
     clock,
@@ -163,6 +182,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
       log,
       metrics,
     }),
+    effectOf(finalizers, { concurrency: finalizerWorkers, clock, log, metrics }),
     ...platform.effects?.(translation) ?? [],
   ];
 
@@ -237,6 +257,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
       await abortable(loop.ready, signal);
       await using term = new Scope(signal);
       for (const effect of effects) term.spawn(effect.name, (signal) => effect.run(signal));
+      if (recorder) term.spawn("events", (signal) => recorder.run(signal));
       await term.join();
     },
   };

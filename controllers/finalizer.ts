@@ -17,6 +17,7 @@ export interface FinalizerDue {
   readonly kind: string;
   /** `namespace/name`, or `name`. */
   readonly key: Key;
+  readonly uid: string;
   readonly patch: readonly PatchOperation[];
   /** What it should wait for. */
   readonly wait?: string;
@@ -53,7 +54,9 @@ export function finalizerController(options: FinalizerOptions): Controller<Final
     async apply(write, signal) {
       const { kind, key, patch, wait } = write, row = `${kind}/${key}`;
       if (wait !== undefined) {
-        const left = (since.get(row) ?? clock.monotonic()) + patience - clock.monotonic();
+        const begun = since.get(row) ?? clock.monotonic(), left = begun + patience - clock.monotonic();
+        // The first thing that a new leader hears of it may be its turn.
+        since.set(row, begun);
         if (left > 0) return { requeueAfter: left };
         log.warn("Letting go of an object that proxies still serve", { object: row, because: wait });
         abandoned?.(write);

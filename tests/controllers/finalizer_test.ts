@@ -38,13 +38,21 @@ function rig(...answers: readonly Error[]) {
   const queue = new Queue({ name: "finalizers", clock, log: silentLog });
   const work = () => worker(controller, silentLog)(row, new AbortController().signal);
   return {
+    graph,
+    due,
     clock,
     asked,
     abandoned,
     work,
     show(wait?: string) {
       const patch = [{ op: "test", path: "/metadata/resourceVersion", value: "7" }] as const;
-      due.set(row, { kind: "Gateway", key: "default/web", patch, ...wait !== undefined && { wait } });
+      due.set(row, {
+        kind: "Gateway",
+        key: "default/web",
+        uid: "u",
+        patch,
+        ...wait !== undefined && { wait },
+      });
       graph.settle();
       enqueue(controller, queue);
       return work();
@@ -83,6 +91,18 @@ Deno.test("or after 30 seconds, of which somebody is told", async () => {
   assertEquals(await work(), undefined);
   assertEquals(asked, [write]);
   assertEquals(abandoned, ["default/web: No proxy has answered"]);
+});
+
+Deno.test("whoever becomes the leader meanwhile counts from then", async () => {
+  const { due, graph, clock, work, asked } = rig();
+  due.set(row, { kind: "Gateway", key: "default/web", uid: "u", patch: [], wait: "Waiting" });
+  graph.settle();
+  assertEquals(await work(), { requeueAfter: 30_000 });
+  await clock.advance(29_000);
+  assertEquals(await work(), { requeueAfter: 1000 });
+  await clock.advance(1000);
+  await work();
+  assertEquals(asked.length, 1);
 });
 
 Deno.test("a conflict is tried again, an object that is gone is not, another failure is one", async () => {
