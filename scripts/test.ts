@@ -1,8 +1,9 @@
 /**
- * Runs the tests that need no cluster, with a real Envoy, and counts them: `deno task test [FILES…] [--filter=…]`.
+ * Runs the tests that need no cluster, with a real Envoy, and counts them: `deno task test [FILES…] [--filter=…]`; or,
+ * with `--cluster`, those that need one.
  *
  * Stages are separate because the end-to-end tests measure and bind ports, so they have the machine to themselves. What
- * was counted goes to `build/test/summary.json`, for CI.
+ * was counted goes to `build/test/summary.json`, or `build/test-cluster/summary.json`, for CI.
  *
  * @module
  */
@@ -17,6 +18,8 @@ interface Stage {
   readonly env?: { readonly [name: string]: string };
   /** Another call of Deno that has to succeed first. */
   readonly before?: readonly string[];
+  /** See {@linkcode patience}. */
+  readonly patience?: number;
 }
 
 interface Count {
@@ -28,9 +31,9 @@ interface Count {
 /** Longest time of a stage, in milliseconds: whatever hangs, CI hears of it. */
 const patience = 8 * 60_000;
 
-/** Where the results go. */
-const results = "build/test";
 const endToEnd = "tests/e2e";
+/** The tests that need a cluster, which may have to be built first. */
+const onCluster = { folder: "tests/cluster", patience: 40 * 60_000 };
 /** The test that the single file has to pass, too. */
 const firstTraffic = `${endToEnd}/first_traffic_test.ts`;
 
@@ -78,10 +81,11 @@ async function exists(path: string): Promise<boolean> {
 async function run(
   stage: Stage,
   env: { readonly [name: string]: string },
+  results: string,
 ): Promise<Count & { seconds: number }> {
   const report = `${results}/${stage.name}.xml`, start = performance.now();
   console.log(`\n## ${stage.name}`);
-  const limit = AbortSignal.timeout(patience);
+  const longest = stage.patience ?? patience, limit = AbortSignal.timeout(longest);
   const deno = async (args: readonly string[]) => {
     const command = new Deno.Command(Deno.execPath(), {
       args: [...args],
@@ -98,7 +102,7 @@ async function run(
   };
   const test = ["test", "--no-prompt", "--allow-all", `--junit-path=${report}`, ...stage.args];
   const success = (!stage.before || await deno(stage.before)) && await deno(test);
-  if (limit.aborted) console.log(`${stage.name} did not end within ${patience / 60_000} minutes`);
+  if (limit.aborted) console.log(`${stage.name} did not end within ${longest / 60_000} minutes`);
   const { passed, failed, ignored } = count(await Deno.readTextFile(report).catch(() => ""));
   return {
     passed,
@@ -108,14 +112,22 @@ async function run(
   };
 }
 
-async function main(args: readonly string[]): Promise<number> {
+async function main(all: readonly string[]): Promise<number> {
+  const args = all.filter((arg) => arg !== "--cluster"), cluster = args.length < all.length;
+  const results = cluster ? "build/test-cluster" : "build/test";
   await Deno.remove(results, { recursive: true }).catch(() => {});
   await Deno.mkdir(results, { recursive: true });
   const env = { ENVOY: await envoyPath(), ...await kubectlPath() };
   const stages: Stage[] = [];
-  if (args.some((arg) => !arg.startsWith("-"))) stages.push({ name: "chosen", args });
+  const chosen = args.some((arg) => !arg.startsWith("-"));
+  if (cluster) {
+    const before = ["run", "--no-prompt", "--allow-all", "scripts/cluster.ts", "start", "--build"];
+    const files = chosen ? args : [...args, `${onCluster.folder}/`];
+    stages.push({ name: "cluster", before, args: files, patience: onCluster.patience });
+  } else if (chosen) stages.push({ name: "chosen", args });
   else {
-    stages.push({ name: "parallel", args: ["--parallel", `--ignore=${endToEnd}`, ...args, "tests/"] });
+    const apart = `--ignore=${endToEnd},${onCluster.folder}`;
+    stages.push({ name: "parallel", args: ["--parallel", apart, ...args, "tests/"] });
     if (await exists(endToEnd)) stages.push({ name: "end-to-end", args: [...args, `${endToEnd}/`] });
     if (await exists(firstTraffic)) {
       const GATEHOUSE = `${Deno.execPath()} run --no-prompt --allow-all ${Deno.cwd()}/build/gatehouse.js`;
@@ -130,7 +142,7 @@ async function main(args: readonly string[]): Promise<number> {
   const total = { passed: 0, failed: 0, ignored: 0 };
   const lines: string[] = [];
   for (const stage of stages) {
-    const { passed, failed, ignored, seconds } = await run(stage, env);
+    const { passed, failed, ignored, seconds } = await run(stage, env, results);
     total.passed += passed;
     total.failed += failed;
     total.ignored += ignored;

@@ -1,0 +1,118 @@
+/**
+ * The images that pods of the test cluster can run: folders laid over each other, made from what this machine has.
+ *
+ * @module
+ */
+import { cachedFolder, type CacheOptions, hashOf, hashOfFolder } from "../../tools/cache.ts";
+import { goProgram } from "../../tools/go.ts";
+import { envoyBinaryForTests } from "../../standalone/envoy_for_tests.ts";
+import { root, succeed } from "../../support/command.ts";
+
+/** What `tests/cluster/lab/node.go` reads. */
+export interface Image {
+  /** Folders of the root file system, the topmost first. */
+  readonly layers: readonly string[];
+  readonly entrypoint: readonly string[];
+  /** The user if the pod names none; root if absent. */
+  readonly user?: number;
+  /** As in `PATH=/bin`. */
+  readonly env?: readonly string[];
+  /** The host's programs and libraries can be seen, read-only: for tests that want a shell. */
+  readonly host?: boolean;
+}
+
+/** By name, without `docker.io/` and without tag or digest. */
+export interface Images {
+  readonly [name: string]: Image;
+}
+
+const nonroot = 65532;
+
+/** All images that there are, made if need be. */
+export async function allImages(options: CacheOptions): Promise<Images> {
+  const { path: envoy, version } = await envoyBinaryForTests();
+  const [coredns, bench] = await Promise.all([
+    goProgram({
+      name: "coredns",
+      module: `${root}tests/cluster/coredns`,
+      packages: { coredns: "." },
+      takes: "2 minutes",
+    }, options),
+    goProgram({
+      name: "gwbench",
+      module: `${root}tests/bench/gwbench`,
+      packages: { gwbench: "." },
+      takes: "2 minutes",
+    }, options),
+  ]);
+  return {
+    "registry.k8s.io/coredns/coredns": { layers: [coredns], entrypoint: ["/coredns"] },
+    "bench/backend": { layers: [bench], entrypoint: ["/gwbench"], user: nonroot },
+    "envoyproxy/envoy": {
+      layers: [await alone("envoy", version, envoy, options)],
+      entrypoint: ["/usr/local/bin/envoy"],
+      user: nonroot,
+    },
+    "gatehouse/gatehouse": {
+      layers: [await application(options), await alone("deno", Deno.version.deno, Deno.execPath(), options)],
+      entrypoint: [
+        "/usr/local/bin/deno",
+        "run",
+        "--no-config",
+        "--no-prompt",
+        "--allow-all",
+        "/app/gatehouse.js",
+      ],
+      user: nonroot,
+      env: ["DENO_DIR=/tmp/deno", "NO_COLOR=1"],
+    },
+    "host/shell": { layers: [], host: true, entrypoint: ["/bin/sh", "-c"] },
+  };
+}
+
+/** A folder with one dynamic program, the few libraries that it needs, and the machine's certificates. */
+async function alone(name: string, version: string, program: string, options: CacheOptions): Promise<string> {
+  const { size, mtime } = await Deno.stat(program);
+  return await cachedFolder({
+    name: `image-${name}`,
+    key: await hashOf(version, program, String(size), String(mtime?.getTime())),
+    says: `making the image of ${name} ${version}`,
+    async make(folder) {
+      const put = async (from: string, to: string) => {
+        await Deno.mkdir(`${folder}${to.slice(0, to.lastIndexOf("/"))}`, { recursive: true });
+        await Deno.copyFile(from, folder + to);
+      };
+      await put(await Deno.realPath(program), `/usr/local/bin/${name}`);
+      for (const [library] of (await succeed(["ldd", program])).matchAll(/\/\S+/g)) {
+        await put(library, library);
+      }
+      const certificates = "/etc/ssl/certs/ca-certificates.crt";
+      await put(certificates, certificates).catch((error) => {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      });
+    },
+  }, options);
+}
+
+/** A folder with this tree's bundle. */
+async function application(options: CacheOptions): Promise<string> {
+  const parts = ["cli", "compat", "controllers", "crds", "kube", "standalone", "webhooks", "xds"];
+  const hashes = await Promise.all(
+    parts.map((part) => hashOfFolder(root + part).catch(() => `no ${part}`)),
+  );
+  const files = await Promise.all(
+    ["main.ts", "deno.json", "deno.lock"].map((file) => Deno.readTextFile(root + file)),
+  );
+  return await cachedFolder({
+    name: "image-gatehouse",
+    key: await hashOf(Deno.version.deno, ...hashes, ...files),
+    says: "bundling Gatehouse",
+    async make(folder) {
+      await Deno.mkdir(`${folder}/app`);
+      await succeed(
+        [Deno.execPath(), "bundle", "--quiet", "--output", `${folder}/app/gatehouse.js`, "main.ts"],
+        { cwd: root },
+      );
+    },
+  }, options);
+}
