@@ -38,6 +38,8 @@ export interface KubeOptions {
   readonly mostBytes?: number;
   /** Which version of a kind to speak where an object does not say; by default its storage version. */
   readonly versionOf?: (kind: Kind) => string | undefined;
+  /** Asked right before each request goes out, also when it is tried again: throws if it may not, and may cut it short. */
+  readonly permit?: () => AbortSignal;
   /** For tests. */
   readonly fetch?: typeof fetch;
   readonly random?: () => number;
@@ -125,6 +127,9 @@ class Client implements Kube {
     };
     opts.abortSignal?.addEventListener("abort", stop, { once: true });
     scope.defer(() => opts.abortSignal?.removeEventListener("abort", stop));
+    const permitted = this.#options.permit?.(), forbid = () => abort.abort(permitted?.reason);
+    permitted?.addEventListener("abort", forbid, { once: true });
+    scope.defer(() => permitted?.removeEventListener("abort", forbid));
     using _timer = clock.timer(timeout, () => {
       // The peer may be gone without a word: then this connection is good for nothing.
       lease.retire();

@@ -44,6 +44,8 @@ export interface ElectionOptions {
   readonly lead: (leadership: Leadership) => Promise<void>;
   /** Told who holds the lease, whenever that changes; empty for nobody. */
   readonly observed?: (holder: string) => void;
+  /** Resolves when it seems worth while to try at once; never rejects but for `signal`. */
+  readonly sooner?: (signal: AbortSignal) => Promise<void>;
   /** How long others wait for us, in milliseconds; 15 s by default. */
   readonly leaseDuration?: number;
   /** How long we go on without having renewed; 10 s by default. Less than `leaseDuration`, which is what keeps two from leading. */
@@ -105,8 +107,25 @@ class Election {
         continue;
       }
       // So spread that candidates who start together do not collide for ever.
-      await this.#sleep(this.#retryPeriod * (1 + 1.2 * random()), signal);
+      await this.#pause(this.#retryPeriod * (1 + 1.2 * random()), signal);
     }
+  }
+
+  /** Waits, but no longer than until the lease of somebody else expires. */
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { clock, sooner } = this.#options;
+    const left = this.#lease?.spec?.holderIdentity ? this.#expiry() - clock.monotonic() : 0;
+    const woken = new AbortController();
+    using linked = linkSignals(signal, woken.signal);
+    sooner?.(linked.signal).then(() => woken.abort(), () => {});
+    await this.#sleep(left > 0 ? Math.min(ms, left) : ms, linked.signal);
+    woken.abort();
+  }
+
+  /** When the lease as last seen expires, unless it is renewed, by our monotonic clock. */
+  #expiry(): number {
+    const seconds = this.#lease?.spec?.leaseDurationSeconds;
+    return this.#seenAt + (seconds == null ? this.#leaseDuration : seconds * 1000);
   }
 
   /** One term. Resolves when it is lost, or with `over` when the election is. */
@@ -201,9 +220,7 @@ class Election {
     this.#observe(lease);
     const holder = lease.spec?.holderIdentity || "";
     if (holder !== "" && holder !== this.#options.identity) {
-      const seconds = lease.spec?.leaseDurationSeconds;
-      const duration = seconds == null ? this.#leaseDuration : seconds * 1000;
-      if (clock.monotonic() < this.#seenAt + duration) return "other";
+      if (clock.monotonic() < this.#expiry()) return "other";
     }
     this.#observe(await this.#api.replaceLease(name, this.#ours(lease), { abortSignal }));
     return "held";

@@ -453,3 +453,29 @@ Deno.test("renewals and tries leave nothing on the signals that they end with", 
   for (const stop of stops) stop.abort();
   await Promise.all([a!.ended, b!.ended]);
 });
+
+Deno.test("a candidate tries again when the lease it has seen expires, and at once when told to", async () => {
+  const clock = new FakeClock(), leases = new Leases();
+  leases.write({ holderIdentity: "gone", leaseDurationSeconds: 15 });
+  const told = { wake: Promise.withResolvers<void>() };
+  await using candidate = new Candidate(leases.client("b"), clock, "b", {
+    random: () => 1,
+    sooner: (signal) =>
+      Promise.race([
+        told.wake.promise,
+        new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      ]),
+  });
+  await clock.advance(14_999);
+  assertEquals([candidate.leads, leases.log.length], [false, 4], "tries every 4.4 seconds");
+  await clock.advance(1);
+  assert(candidate.leads, "not only at the next try, at 17.6 s");
+
+  leases.write({ holderIdentity: "other", leaseDurationSeconds: 15 });
+  await clock.advance(10_000);
+  assert(!candidate.leads);
+  leases.write({ holderIdentity: "", leaseDurationSeconds: 1 });
+  told.wake.resolve();
+  await clock.advance(0);
+  assert(candidate.leads, "told that it was released");
+});
