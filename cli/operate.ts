@@ -120,7 +120,8 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
   const resources = deriveXds(graph, translation.ir, options.listeners);
   metrics.watchTables(graph);
 
-  const cache = new XdsCache(), xdsMetrics = metrics.xds;
+  const complete = Promise.withResolvers<void>();
+  const cache = new XdsCache(complete.promise), xdsMetrics = metrics.xds;
   const ledger = new Ledger({
     contributions: translation.ir.contributions,
     resources,
@@ -194,6 +195,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
       metrics.settled(settlement);
       if (!settlement.changed) return;
       cache.update(resources);
+      complete.resolve();
       ledger.settled();
       drift();
       for (const effect of effects) effect.settled();

@@ -18,6 +18,12 @@ export class XdsCache {
   readonly #resources = new Map<GatewayKey, Map<ResourceId, XdsResource>>();
   readonly #listeners = new Map<GatewayKey, Set<ChangeListener>>();
 
+  /**
+   * `complete` resolves once the first configuration is there. No proxy is answered before: what it has would look as if it had
+   * to go.
+   */
+  constructor(readonly complete: Promise<void> = Promise.resolve()) {}
+
   /** Takes in what changed in the last settle, then wakes the streams of the Gateways concerned. */
   update(table: Table<XdsResource>): void {
     const changed = new Map<GatewayKey, Set<ResourceId>>();

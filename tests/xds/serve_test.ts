@@ -28,8 +28,8 @@ function changed(...rows: readonly XdsResource[]): Table<XdsResource> {
 }
 
 /** Opens a stream and collects what comes out of it. */
-function open(options: Partial<ServeOptions> = {}) {
-  const clock = new FakeClock(), cache = new XdsCache(), requests = new Channel<DeltaDiscoveryRequest>();
+function open(options: Partial<ServeOptions> = {}, cache = new XdsCache()) {
+  const clock = new FakeClock(), requests = new Channel<DeltaDiscoveryRequest>();
   const abort = new AbortController(), events: ProxyEvent[] = [], responses: DeltaResponse[] = [];
   const run = async () => {
     const stream = serve(requests, cache, {
@@ -135,4 +135,28 @@ Deno.test("waiting ends by the clock, with nothing else happening", async () => 
   abort.abort();
   await ended;
   assertEquals(clock.pending, 0);
+});
+
+Deno.test("no proxy is answered before the first configuration is complete", async () => {
+  const complete = Promise.withResolvers<void>();
+  const { cache, requests, responses, abort, events, ended } = open({}, new XdsCache(complete.promise));
+  const node = { id: "proxy", cluster: "default/gw" };
+  requests.send({ ...request("cluster"), node, initial_resource_versions: { a: "1" } });
+  await settle();
+  assertEquals([responses, events], [[], []], "what it has is not taken away");
+  cache.update(changed(resource("cluster:a", "1"), resource("cluster:b", "1")));
+  complete.resolve();
+  await settle();
+  assertEquals(responses.flatMap(({ resources }) => resources.map(({ name }) => name)), ["b"]);
+  assertEquals(responses.flatMap(({ removed }) => removed), []);
+  abort.abort();
+  await ended;
+});
+
+Deno.test("a proxy that waits for the first configuration is let go when the server stops", async () => {
+  const { requests, abort, ended } = open({}, new XdsCache(Promise.withResolvers<void>().promise));
+  requests.send({ ...request("cluster"), node: { id: "proxy", cluster: "default/gw" } });
+  await settle();
+  abort.abort();
+  await ended;
 });

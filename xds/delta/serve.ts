@@ -67,6 +67,8 @@ export async function* serve(
   if (first === undefined) return;
   const identity = identify(first, options.allows);
   const { gateway, proxy } = identity;
+  await unlessAborted(cache.complete, stopped);
+  if (stopped.aborted) return;
   const stream = new DeltaStream(cache.resources(gateway), patience);
   using watching = cache.watch(gateway, (changed) => {
     stream.changed(changed);
@@ -158,12 +160,18 @@ async function firstOf<T>(
 /** The next value; undefined at the end, and once `signal` is aborted, be the next value ever so late. */
 async function nextUnless<T>(input: AsyncIterator<T>, signal: AbortSignal): Promise<T | undefined> {
   if (signal.aborted) return undefined;
+  const result = await unlessAborted(input.next(), signal);
+  return result === undefined || result.done ? undefined : result.value;
+}
+
+/** What comes of a promise; undefined if `signal` is aborted first. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
   const aborted = Promise.withResolvers<undefined>();
   const abort = () => aborted.resolve(undefined);
   signal.addEventListener("abort", abort, { once: true });
   try {
-    const result = await Promise.race([input.next(), aborted.promise]);
-    return result === undefined || result.done ? undefined : result.value;
+    return await Promise.race([promise, aborted.promise]);
   } finally {
     signal.removeEventListener("abort", abort);
   }
