@@ -9,7 +9,7 @@ import { Graph } from "../../controllers/runtime/graph.ts";
 import { sourceOf } from "../../controllers/translate/batch.ts";
 import { createWorld, defaultConfig, deriveIr } from "../../controllers/translate/mod.ts";
 import { deriveXds } from "../../xds/build/mod.ts";
-import type { Bench } from "./bench.ts";
+import { type Bench, quantile } from "./bench.ts";
 
 /** An object as an API server would send it; `edit` is its generation and resource version. */
 function object(apiVersion: string, kind: string, name: string, edit: number, body: object): ApiObject {
@@ -83,7 +83,8 @@ function fixed(): readonly ApiObject[] {
 const bench: Bench = {
   name: "pipeline",
   run(report) {
-    for (const count of [100, 1_000, 5_000]) {
+    const own = new Map<number, { readonly milliseconds: number; readonly rows: number }>();
+    for (const count of [100, 1_000, 5_000, 10_000]) {
       const graph = new Graph({ clock: systemClock }), world = createWorld(graph);
       const { ir } = deriveIr(graph, world, defaultConfig), resources = deriveXds(graph, ir);
       const set = (o: ApiObject) => {
@@ -112,6 +113,7 @@ const bench: Bench = {
       });
       report.samples(`one route of ${count} edited`, "ms", edits);
       report.samples(`one route of ${count} edited: rows`, "rows", rows);
+      own.set(count, { milliseconds: quantile(edits, 0.5), rows: quantile(rows, 0.5) });
       report.samples(`one route of ${count} edited: resources`, "bytes", bytes);
       const moves = Array.from({ length: 200 }, (_, edit) => {
         set(endpoints(edit % 100, edit + 2));
@@ -124,6 +126,10 @@ const bench: Bench = {
       report.value(`resync of ${count} routes`, "ms", resync.milliseconds);
       report.value(`resync of ${count} routes: rows written`, "rows", resync.written);
     }
+    const few = own.get(1_000)!, many = own.get(10_000)!;
+    const grown = "one route of 10000 edited, against one of 1000";
+    report.value(`${grown}: rows`, "×", many.rows / few.rows, { most: 1 });
+    report.value(`${grown}: time`, "×", many.milliseconds / few.milliseconds);
   },
 };
 

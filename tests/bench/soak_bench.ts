@@ -8,9 +8,9 @@ import { route } from "./support/objects.ts";
 import { Stand } from "./support/stand.ts";
 import { scene } from "./support/tables.ts";
 
-/** How often all routes are created and deleted; others by `deno task bench soak=30`. */
-const usual = [4];
-const routes = 500;
+/** How often all routes are created and deleted; less often by `deno task bench soak=4`. */
+const usual = [30];
+const routes = 1_000;
 
 const bench: Bench = {
   name: "soak",

@@ -4,6 +4,7 @@
  * @module
  */
 import { type ApiObject, keyOf } from "../../../crds/kind.ts";
+import { createAuthority, issue, type KeyPair } from "../../../controllers/runtime/pki.ts";
 
 export const gatewayApi = "gateway.networking.k8s.io/v1";
 export const namespace = "default";
@@ -22,10 +23,12 @@ export function gatewayClass(): ApiObject {
   } as ApiObject;
 }
 
-export function gateway(name = "web"): ApiObject {
-  return object(gatewayApi, "Gateway", name, {
+/** The one Gateway; ListenerSets may add to it if it is `shared`. */
+export function gateway({ shared = false } = {}): ApiObject {
+  return object(gatewayApi, "Gateway", "web", {
     spec: {
       gatewayClassName: "gatehouse",
+      ...shared && { allowedListeners: { namespaces: { from: "Same" } } },
       listeners: [{
         name: "http",
         port: 80,
@@ -36,19 +39,70 @@ export function gateway(name = "web"): ApiObject {
   });
 }
 
+/** A listener of HTTPS with a certificate of some Secrets. */
+function https(hostname: string, secret: string) {
+  const certificateRefs = [{ name: secret }];
+  return {
+    name: "https",
+    port: 443,
+    protocol: "HTTPS",
+    hostname,
+    tls: { mode: "Terminate", certificateRefs },
+  };
+}
+
+export const setOf = (i: number): string => `set${i}`;
+
+/** The domain of ListenerSet `i`. */
+export const domainOf = (i: number): string => `d${i}.example.com`;
+
+/** A ListenerSet with a domain of its own, by HTTP and by HTTPS; an edit gives it another. */
+export function listenerSet(i: number, { edit = 0, secret = "tls" } = {}): ApiObject {
+  const hostname = `*.${edit > 0 ? `edit${edit}.` : ""}${domainOf(i)}`;
+  return object(gatewayApi, "ListenerSet", setOf(i), {
+    spec: {
+      parentRef: { name: "web" },
+      listeners: [{ name: "http", port: 80, protocol: "HTTP", hostname }, https(hostname, secret)],
+    },
+  });
+}
+
+/** Makes certificates of an authority that nobody knows. */
+export async function certificates(): Promise<(name: string) => Promise<KeyPair>> {
+  const now = Date.now();
+  const validity = { notBefore: new Date(now - 60_000), notAfter: new Date(now + 86_400_000) };
+  const authority = await createAuthority({ commonName: "bench", ...validity });
+  return (name) => issue(authority, { commonName: name, dnsNames: [name], usages: ["server"], ...validity });
+}
+
+export function tlsSecret(name: string, { certificate, key }: KeyPair): ApiObject {
+  return object("v1", "Secret", name, {
+    type: "kubernetes.io/tls",
+    data: { "tls.crt": btoa(certificate), "tls.key": btoa(key) },
+  });
+}
+
 /** The host that route `i` answers. */
 export const hostOf = (i: number): string => `h${i}.example.com`;
 
 /** A route of its own host to a Service; an edit is another path besides `/`. */
-export function route(i: number, { services = 1, edit = 0, parent = "web" } = {}): ApiObject {
+export function route(
+  i: number,
+  {
+    services = 1,
+    edit = 0,
+    parent = { name: "web" } as { readonly kind?: string; readonly name: string },
+    host = hostOf(i),
+  } = {},
+): ApiObject {
   const rule = (value: string) => ({
     matches: [{ path: { type: "PathPrefix", value } }],
     backendRefs: [{ name: serviceOf(i % services), port: 80, weight: 1 }],
   });
   return object(gatewayApi, "HTTPRoute", `r${i}`, {
     spec: {
-      parentRefs: [{ name: parent }],
-      hostnames: [hostOf(i)],
+      parentRefs: [parent],
+      hostnames: [host],
       rules: [rule("/"), ...edit > 0 ? [rule(`/edit-${edit}`)] : []],
     },
   });

@@ -20,6 +20,8 @@ export class Tables {
     deriveIr(this.graph, this.world, defaultConfig).ir,
     { reusePort: false },
   );
+  /** What the objects took that it began with. */
+  readonly first: Settlement;
   #edits = 0;
 
   /** `address` is where Gateways listen. */
@@ -31,7 +33,7 @@ export class Tables {
       const assigned = [{ type: "IPAddress" as const, value: address }];
       this.world.addresses.set(keyOf(object), { assigned, bind: [address] });
     }
-    this.settle();
+    this.first = this.settle();
   }
 
   set(object: ApiObject): void {
