@@ -158,6 +158,7 @@ function transportSocket(options: ControlPlane): TransportSocket {
   };
 }
 
-function isIpAddress(host: string): boolean {
+/** Whether a host is an address, not a name. */
+export function isIpAddress(host: string): boolean {
   return host.includes(":") || /^\d+\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -34,6 +34,31 @@ export interface Listener {
   readonly chains?: readonly TlsChain[];
   /** The route table that answers requests. */
   readonly routes: Key;
+  /** What is written down of each request; nothing if absent. */
+  readonly accessLog?: AccessLog;
+  /** Where spans of requests go; nowhere if absent. */
+  readonly tracing?: Tracing;
+}
+
+/** One line for each request, on the standard output of the proxy. Texts are in the proxies' own notation. */
+export type AccessLog =
+  /** JSON: the usual fields with these; an empty text leaves one out. */
+  | { readonly fields: { readonly [name: string]: string } }
+  | { readonly text: string };
+
+export interface Tracing {
+  /** The cluster of the collector, which takes OTLP by gRPC. */
+  readonly cluster: string;
+  /** The host and the port that it is asked for. */
+  readonly authority: string;
+  /** The name that the proxies have in traces. */
+  readonly service: string;
+  /** Of the requests for which the client has not decided. */
+  readonly sampling: Fraction;
+  /** Attributes of each span by name. */
+  readonly attributes: { readonly [name: string]: string };
+  /** The same with the request headers that they are taken from. */
+  readonly headers: { readonly [name: string]: string };
 }
 
 /** How TLS is spoken with clients that ask for one of the names that a hostname stands for. */
@@ -234,6 +259,8 @@ export interface OriginPattern {
 export interface Cluster {
   readonly name: string;
   readonly protocol: "http1" | "h2c";
+  /** Where it is, if it has no endpoints: a name that the proxies look up themselves, or an IP address. */
+  readonly address?: { readonly host: string; readonly port: number };
   /** How TLS is spoken with it; absent for plain text. */
   readonly tls?: BackendTls;
 }
@@ -253,7 +280,7 @@ export interface SubjectName {
   readonly value: string;
 }
 
-/** The addresses of a cluster. Row key: the cluster's name. A cluster always has a row, perhaps an empty one. */
+/** The addresses of a cluster. Row key: the cluster's name. A cluster without an address has a row, perhaps an empty one. */
 export interface Endpoints {
   readonly cluster: string;
   readonly localities: readonly Locality[];

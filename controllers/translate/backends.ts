@@ -20,6 +20,7 @@ export interface ClusterSpec {
   readonly port: number;
   /** How TLS is spoken with it. */
   readonly tls?: BackendTls;
+  readonly address?: never;
   /** TLS is demanded and cannot be spoken as demanded: every connection has to fail. */
   readonly cut?: true;
 }

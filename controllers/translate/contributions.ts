@@ -83,7 +83,7 @@ export function deriveContributions(graph: Graph, tables: ContributionTables): I
 }
 
 function listenersContribution(owner: OwnerState, contentOf: Rejections["contentOf"]): Contribution {
-  const { gateway, origin, generation } = owner;
+  const { gateway, origin, generation, telemetry: { tracing } } = owner;
   return {
     gateway,
     origin,
@@ -94,6 +94,7 @@ function listenersContribution(owner: OwnerState, contentOf: Rejections["content
       resources: [
         `listener:${listener.portKey}`,
         `routes:${listener.portKey}`,
+        ...tracing ? [`cluster:${tracing.cluster}` as const] : [],
         ...listener.tls?.clients ? [`secret:${listener.tls.clients.authorities}` as const] : [],
       ],
     })),

@@ -11,6 +11,7 @@ import { inOrder, type ListenerSetModel } from "./listener_sets.ts";
 import type { ListenerTls } from "./listener_tls.ts";
 import { type Listener, protocols } from "./listeners.ts";
 import { mergeListeners } from "./merged_listeners.ts";
+import { type Telemetry, telemetryOf } from "./telemetry.ts";
 import type { Addresses } from "./world.ts";
 
 /** How things are with one listener, before the proxies have their say. */
@@ -38,6 +39,7 @@ export interface OwnerState {
   /** Why it is not Accepted, since none of its listeners is. */
   readonly nothingValid?: Fault;
   readonly bind: readonly string[];
+  readonly telemetry: Telemetry;
   readonly listeners: readonly ListenerState[];
 }
 
@@ -45,6 +47,7 @@ export interface OwnerState {
 export interface GatewayState {
   readonly gateway: GatewayKey;
   readonly bind: readonly string[];
+  readonly telemetry: Telemetry;
   /** The Gateway itself and then its ListenerSets, in order of precedence, by origin. */
   readonly owners: ReadonlyMap<Origin, OwnerState>;
   /** How many ListenerSets are accepted. */
@@ -68,7 +71,7 @@ export function stateOfGateway(
   { addresses, tlsOf, clientCertificate }: Surroundings,
 ): GatewayState | undefined {
   if (model.terminating) return undefined;
-  const bind = addresses?.bind ?? [];
+  const bind = addresses?.bind ?? [], telemetry = telemetryOf(gateway, model.fleet);
   const sets = inOrder(added);
   const merged = mergeListeners([model.listeners, ...sets.map(({ listeners }) => listeners)]);
   const states = merged.map((listeners) =>
@@ -79,7 +82,7 @@ export function stateOfGateway(
     listeners.map((state) => withoutCollision(state, ports))
   );
   const itself = ownerState(
-    { gateway, origin: `Gateway/${gateway}`, generation: model.generation, bind, listeners: own },
+    { gateway, origin: `Gateway/${gateway}`, generation: model.generation, bind, telemetry, listeners: own },
     model,
     noneValid(own, ({ refused }) => refused === undefined),
   );
@@ -88,7 +91,7 @@ export function stateOfGateway(
   for (const [i, { origin, generation, refused }] of sets.entries()) {
     const listeners = others[i] ?? [];
     const state = ownerState(
-      { gateway, origin, generation, bind, listeners },
+      { gateway, origin, generation, bind, telemetry, listeners },
       {
         ...(refused || itself.refused || itself.nothingValid) && { refused: refused ?? parentNotAccepted },
         ...itself.unmanaged && { unmanaged: parentNotAccepted },
@@ -101,6 +104,7 @@ export function stateOfGateway(
   return {
     gateway,
     bind,
+    telemetry,
     owners,
     attachedListenerSets,
     ...clientCertificate !== undefined && { clientCertificate },

@@ -39,7 +39,7 @@ export function placeOfListener(id: Key, { served, silent }: Listening): Listene
 
 /** What the proxies are told because of a listener; what a rejection of it is compared with. */
 export function listenerContent(
-  state: Pick<GatewayState, "bind">,
+  state: Pick<GatewayState, "bind" | "telemetry">,
   { listener, bound, tls }: ListenerState,
   contentOf: Rejections["contentOf"],
 ): unknown {
@@ -49,6 +49,7 @@ export function listenerContent(
     port: bound,
     protocol,
     hostname,
+    ...state.telemetry,
     ...tls && { certificates: tls.certificates },
     ...clients && { clients, authorities: contentOf(clients.authorities) },
   };

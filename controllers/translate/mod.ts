@@ -207,7 +207,8 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   });
   const listeners = graph.derive("ir.listeners", ports, (port, read, key) => {
     const here = read(listening, port.gateway);
-    return here && irListener(key, port, here);
+    const state = read(states, port.gateway);
+    return here && state && irListener(key, port, here, state.telemetry);
   });
 
   // A row for each listener: routes depend on theirs, and not on what else the Gateway has.
@@ -270,7 +271,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   const { used, ...clusters } = deriveClusters(
     graph,
     world,
-    served,
+    { served, states },
     (gateway, read) => read(listening, gateway)?.clientCertificate,
     config.place,
   );

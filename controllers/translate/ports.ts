@@ -7,6 +7,7 @@ import type { GatewayKey, Listener as IrListener } from "../ir/mod.ts";
 import type { Key } from "../runtime/graph.ts";
 import type { Listening } from "./listening.ts";
 import type { GatewayState } from "./gateway_state.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** One port, whatever listeners share it. Row key: {@linkcode ListenerState.portKey}. */
 export interface Port {
@@ -28,7 +29,12 @@ export function portOf(portKey: Key, state: GatewayState, { ports }: Listening):
   };
 }
 
-export function irListener(portKey: Key, port: Port, { ports }: Listening): IrListener {
+export function irListener(
+  portKey: Key,
+  port: Port,
+  { ports }: Listening,
+  { accessLog, tracing }: Telemetry,
+): IrListener {
   const own = ports.get(portKey) ?? [];
   const chains = own.flatMap(({ listener, tls }) =>
     tls
@@ -46,6 +52,8 @@ export function irListener(portKey: Key, port: Port, { ports }: Listening): IrLi
     port: port.bound,
     ...isEncrypted(port) ? { protocol: "https", chains } : { protocol: "http" },
     routes: portKey,
+    ...accessLog && { accessLog },
+    ...tracing && { tracing },
   };
 }
 

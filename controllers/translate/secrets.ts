@@ -14,7 +14,7 @@ import {
   deriveAuthorities,
 } from "./authorities.ts";
 import { type Certificate, readCertificate, takeCertificate, type Unusable } from "./certificates.ts";
-import type { GatewayCluster } from "./clusters.ts";
+import type { AnyCluster, GatewayCluster } from "./clusters.ts";
 import { bug } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import type { GatewayState, ListenerState } from "./gateway_state.ts";
@@ -113,7 +113,7 @@ export function deriveSecrets(
   tables: SecretTables,
   { listening, used, clusterUses }: {
     readonly listening: Table<Listening>;
-    readonly used: Table<GatewayCluster>;
+    readonly used: Table<GatewayCluster<AnyCluster>>;
     readonly clusterUses: Table<ClusterUse>;
   },
 ): Pick<Ir, "secrets" | "secretUses"> {

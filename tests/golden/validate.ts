@@ -53,9 +53,16 @@ function staticListener(listener: Json, prefix: string, byId: ReadonlyMap<string
       manager.route_config = { ...routes, validate_clusters: false };
       delete manager.rds;
     }
+    for (const { typed_config: { tracing } } of chain.filters) {
+      if (tracing) tracing.provider.typed_config.grpc_service.envoy_grpc.cluster_name = prefix + clusterOf(tracing);
+    }
     if (chain.transport_socket) inlineSecrets(chain.transport_socket.typed_config.common_tls_context, prefix, byId);
   }
   return listener;
+}
+
+function clusterOf(tracing: Json): string {
+  return tracing.provider.typed_config.grpc_service.envoy_grpc.cluster_name;
 }
 
 /** Puts secrets where they are named. */
@@ -84,14 +91,14 @@ function inlineSecrets(context: Json, prefix: string, byId: ReadonlyMap<string, 
 }
 
 function staticCluster(cluster: Json, prefix: string, byId: ReadonlyMap<string, Json>): Json {
-  const endpoints = byId.get(`ClusterLoadAssignment/${cluster.name}`);
+  const endpoints = cluster.load_assignment ?? byId.get(`ClusterLoadAssignment/${cluster.name}`);
   if (!endpoints) throw new Error(`${prefix}no endpoints for "${cluster.name}"`);
   const name = prefix + cluster.name;
-  const { eds_cluster_config: _, ...rest } = cluster;
+  const { eds_cluster_config: _, type, ...rest } = cluster;
   if (rest.transport_socket) {
     inlineSecrets(rest.transport_socket.typed_config.common_tls_context, prefix, byId);
   }
-  return { ...rest, name, type: "STATIC", load_assignment: { ...endpoints, cluster_name: name } };
+  return { ...rest, name, type: type === "EDS" ? "STATIC" : type, load_assignment: { ...endpoints, cluster_name: name } };
 }
 
 /** What Envoy has to say about a configuration; `undefined` if it takes it. */

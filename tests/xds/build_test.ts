@@ -5,7 +5,7 @@
  */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { WeightedBackend } from "../../controllers/ir/mod.ts";
+import type { AccessLog, Listener, WeightedBackend } from "../../controllers/ir/mod.ts";
 import { Graph } from "../../controllers/runtime/graph.ts";
 import { buildCluster, buildEndpoints } from "../../xds/build/cluster.ts";
 import { buildListener } from "../../xds/build/listener.ts";
@@ -138,11 +138,65 @@ Deno.test("listeners: addresses, and what an edge proxy has to do", () => {
     port_value: 8080,
     ipv4_compat: true,
   }]);
-  const logged = JSON.stringify(buildListener(listener, { accessLog: true }));
-  assert(
-    logged.includes("StdoutAccessLog") &&
-      !JSON.stringify(buildListener(listener, {})).includes("StdoutAccessLog"),
+});
+
+Deno.test("listeners: a line for each request, and spans, where they are asked for", () => {
+  const listener = {
+    gateway: "default/gw",
+    name: "default/gw/80",
+    addresses: [],
+    port: 8080,
+    protocol: "http",
+    routes: "default/gw/80",
+  } as const;
+  const manager = (more: Partial<Listener>) => {
+    const config = buildListener({ ...listener, ...more }, {}).filter_chains![0]!.filters![0]!.typed_config!;
+    if (!("http_filters" in config)) throw new Error("no HTTP connection manager");
+    return config;
+  };
+  assertEquals([manager({}).access_log, manager({}).tracing], [undefined, undefined]);
+  const format = (accessLog: AccessLog) => {
+    const [log] = manager({ accessLog }).access_log!;
+    return log?.typed_config && "log_format" in log.typed_config ? log.typed_config.log_format : undefined;
+  };
+  assertEquals(format({ text: "%PROTOCOL%" }), { text_format_source: { inline_string: "%PROTOCOL%\n" } });
+  const json = format({ fields: { status: "", path: "%REQ(A)%", own: "b" } })?.json_format ?? {};
+  assertEquals(
+    [json.status, json.path, json.own, json.gateway, json.route, json.flags],
+    [undefined, "%REQ(A)%", "b", "default/gw", "%ROUTE_NAME%", "%RESPONSE_FLAGS%"],
   );
+  const { tracing } = manager({
+    tracing: {
+      cluster: "c",
+      authority: "otel:4317",
+      service: "gw.default",
+      sampling: { numerator: 1, denominator: 1000 },
+      attributes: { b: "2", a: "1" },
+      headers: { c: "x-c" },
+    },
+  });
+  assertEquals(tracing?.random_sampling, { value: 0.1 });
+  assertEquals(tracing?.custom_tags, [
+    { tag: "a", literal: { value: "1" } },
+    { tag: "b", literal: { value: "2" } },
+    { tag: "c", request_header: { name: "x-c" } },
+  ]);
+});
+
+Deno.test("clusters: one with an address looks it up itself", () => {
+  const { type, load_assignment, eds_cluster_config } = buildCluster({
+    name: "c",
+    protocol: "h2c",
+    address: { host: "otel.example.com", port: 4317 },
+  });
+  assertEquals([type, eds_cluster_config], ["STRICT_DNS", undefined]);
+  assertEquals(load_assignment?.endpoints?.[0]?.lb_endpoints?.[0]?.endpoint?.address?.socket_address, {
+    address: "otel.example.com",
+    port_value: 4317,
+  });
+  const typeOf = (host: string) =>
+    buildCluster({ name: "c", protocol: "h2c", address: { host, port: 1 } }).type;
+  assertEquals([typeOf("192.0.2.1"), typeOf("2001:db8::1")], ["STATIC", "STATIC"]);
 });
 
 Deno.test("endpoints: zones, and those that drain come second", () => {

@@ -5,6 +5,7 @@
  */
 import type { Cluster, Endpoint, Endpoints } from "../../controllers/ir/mod.ts";
 import type * as envoy from "../wire/envoy/cluster.ts";
+import { isIpAddress } from "../control_plane.ts";
 import { upstreamTls, type UpstreamTlsOptions } from "./tls.ts";
 
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
@@ -41,13 +42,15 @@ function speaking(explicit_http_config: envoy.ExplicitHttpConfig): Options {
   return { "@type": `type.googleapis.com/${httpOptions}`, explicit_http_config };
 }
 
-/** A cluster whose endpoints come by EDS under the same name. Where TLS is spoken, it may show a certificate. */
+/**
+ * A cluster whose endpoints come by EDS under the same name, unless it has an address. Where TLS is spoken, it may show a
+ * certificate.
+ */
 export function buildCluster(cluster: Cluster, options: UpstreamTlsOptions = {}): envoy.Cluster {
-  const { tls, protocol } = cluster;
+  const { tls, protocol, address } = cluster;
   return {
     name: cluster.name,
-    type: "EDS",
-    eds_cluster_config: edsConfig,
+    ...(address ? located(cluster.name, address) : { type: "EDS", eds_cluster_config: edsConfig }),
     connect_timeout: "5s",
     per_connection_buffer_limit_bytes: 32_768,
     lb_policy: "LEAST_REQUEST",
@@ -55,6 +58,14 @@ export function buildCluster(cluster: Cluster, options: UpstreamTlsOptions = {})
     typed_extension_protocol_options: { [httpOptions]: protocols[cluster.protocol] },
     ...(tls ? { transport_socket: upstreamTls(tls, protocol, options) } : {}),
     ignore_health_on_host_removal: true,
+  };
+}
+
+function located(name: string, { host, port }: Required<Cluster>["address"]) {
+  const address = { socket_address: { address: host, port_value: port } };
+  return {
+    type: isIpAddress(host) ? "STATIC" as const : "STRICT_DNS" as const,
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
   };
 }
 

@@ -6,11 +6,13 @@
 import type { Listener, TlsChain } from "../../controllers/ir/mod.ts";
 import type { Address } from "../wire/envoy/core.ts";
 import type * as envoy from "../wire/envoy/listener.ts";
+import { buildAccessLog } from "./access_log.ts";
 import { chainHeader } from "./chain_header.ts";
 import { httpFilters } from "./http_filters.ts";
 import { seconds } from "./retry.ts";
 import { streamIdleTimeout } from "./timeouts.ts";
 import { downstreamTls } from "./tls.ts";
+import { buildTracing } from "./tracing.ts";
 
 /** How the proxies of an installation listen; all of it applies to every listener. */
 export interface ListenerOptions {
@@ -21,13 +23,10 @@ export interface ListenerOptions {
    * port without noticing.
    */
   readonly reusePort?: boolean;
-  /** Whether each request is written to the standard output, one JSON object a line. */
-  readonly accessLog?: boolean;
 }
 
 const hcm =
   "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
-const stdout = "type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StdoutAccessLog";
 
 /** Builds a listener that takes its routes from RDS. */
 export function buildListener(listener: Listener, options: ListenerOptions): envoy.Listener {
@@ -41,8 +40,8 @@ export function buildListener(listener: Listener, options: ListenerOptions): env
       ? { additional_addresses: others.map((ip) => ({ address: addressOf(ip, listener.port) })) }
       : {}),
     ...(listener.protocol === "https" ? { listener_filters: [tlsInspector] } : {}),
-    filter_chains: listener.chains?.map((chain) => buildChain(listener, chain, options)) ??
-      [{ filters: [httpFilter(connectionManager(listener, options))] }],
+    filter_chains: listener.chains?.map((chain) => buildChain(listener, chain)) ??
+      [{ filters: [httpFilter(connectionManager(listener))] }],
     per_connection_buffer_limit_bytes: 32_768,
     traffic_direction: "INBOUND",
     enable_reuse_port: options.reusePort ?? true,
@@ -58,14 +57,14 @@ const tlsInspector: envoy.ListenerFilter = {
 };
 
 /** One chain; its name tells Envoy which connections may stay when others change. */
-function buildChain(listener: Listener, chain: TlsChain, options: ListenerOptions): envoy.FilterChain {
+function buildChain(listener: Listener, chain: TlsChain): envoy.FilterChain {
   const { hostname } = chain;
   return {
     name: `${listener.name}/${hostname}`,
     ...(hostname === "*" ? {} : { filter_chain_match: { server_names: [hostname] } }),
     filters: [
       httpFilter({
-        ...connectionManager(listener, options),
+        ...connectionManager(listener),
         early_header_mutation_extensions: [chainHeader(hostname)],
       }),
     ],
@@ -86,7 +85,7 @@ function addressOf(address: string, port: number): Address {
   };
 }
 
-function connectionManager(listener: Listener, options: ListenerOptions): ConnectionManager {
+function connectionManager(listener: Listener): ConnectionManager {
   return {
     "@type": hcm,
     stat_prefix: listener.name,
@@ -117,33 +116,7 @@ function connectionManager(listener: Listener, options: ListenerOptions): Connec
     request_headers_timeout: "10s",
     stream_idle_timeout: seconds(streamIdleTimeout),
     upgrade_configs: [{ upgrade_type: "websocket" }],
-    ...(options.accessLog ? { access_log: [accessLog] } : {}),
+    ...(listener.accessLog ? { access_log: [buildAccessLog(listener.accessLog, listener.gateway)] } : {}),
+    ...(listener.tracing ? { tracing: buildTracing(listener.tracing) } : {}),
   };
 }
-
-const accessLog: envoy.AccessLog = {
-  name: "envoy.access_loggers.stdout",
-  typed_config: {
-    "@type": stdout,
-    log_format: {
-      json_format: {
-        time: "%START_TIME%",
-        method: "%REQ(:METHOD)%",
-        host: "%REQ(:AUTHORITY)%",
-        path: "%REQ(:PATH)%",
-        protocol: "%PROTOCOL%",
-        status: "%RESPONSE_CODE%",
-        details: "%RESPONSE_CODE_DETAILS%",
-        flags: "%RESPONSE_FLAGS%",
-        received: "%BYTES_RECEIVED%",
-        sent: "%BYTES_SENT%",
-        milliseconds: "%DURATION%",
-        client: "%DOWNSTREAM_REMOTE_ADDRESS%",
-        request_id: "%REQ(X-REQUEST-ID)%",
-        route: "%ROUTE_NAME%",
-        cluster: "%UPSTREAM_CLUSTER%",
-        upstream: "%UPSTREAM_HOST%",
-      },
-    },
-  },
-};

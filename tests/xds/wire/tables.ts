@@ -12,9 +12,10 @@ import * as listener from "../../../xds/wire/envoy/listener.ts";
 import * as matcher from "../../../xds/wire/envoy/matcher.ts";
 import * as route from "../../../xds/wire/envoy/route.ts";
 import * as tls from "../../../xds/wire/envoy/tls.ts";
+import * as trace from "../../../xds/wire/envoy/trace.ts";
 import type { AnyMessage, Enumeration } from "../../../xds/wire/mod.ts";
 
-const exported = [bootstrap, cluster, core, discovery, filters, listener, matcher, route, tls]
+const exported = [bootstrap, cluster, core, discovery, filters, listener, matcher, route, tls, trace]
   .flatMap((module) => Object.values<unknown>(module))
   .filter((value): value is object => typeof value === "object" && value !== null);
 

@@ -18,7 +18,7 @@ import {
   uint64,
 } from "../mod.ts";
 import { Cluster } from "./cluster.ts";
-import { Address, ApiVersion, ConfigSource, CoreRetryPolicy, HeaderValue, Node } from "./core.ts";
+import { Address, ApiVersion, ConfigSource, GrpcService, Node } from "./core.ts";
 import { Listener } from "./listener.ts";
 import { StringMatcher } from "./matcher.ts";
 
@@ -27,19 +27,6 @@ export const StaticResources = message("envoy.config.bootstrap.v3.Bootstrap.Stat
   clusters: repeated(2, Cluster),
 });
 export type StaticResources = Infer<typeof StaticResources>;
-
-export const EnvoyGrpc = message("envoy.config.core.v3.GrpcService.EnvoyGrpc", {
-  cluster_name: field(1, string),
-  authority: field(2, string),
-  retry_policy: field(3, CoreRetryPolicy),
-});
-export type EnvoyGrpc = Infer<typeof EnvoyGrpc>;
-
-export const GrpcService = message("envoy.config.core.v3.GrpcService", {
-  envoy_grpc: field(1, EnvoyGrpc),
-  initial_metadata: repeated(5, HeaderValue),
-});
-export type GrpcService = Infer<typeof GrpcService>;
 
 export const ApiType = enumeration("envoy.config.core.v3.ApiConfigSource.ApiType", {
   GRPC: 2,

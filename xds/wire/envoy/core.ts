@@ -211,3 +211,16 @@ export const CoreRetryPolicy = message("envoy.config.core.v3.RetryPolicy", {
   num_retries: field(2, UInt32Value),
 });
 export type CoreRetryPolicy = Infer<typeof CoreRetryPolicy>;
+
+export const EnvoyGrpc = message("envoy.config.core.v3.GrpcService.EnvoyGrpc", {
+  cluster_name: field(1, string),
+  authority: field(2, string),
+  retry_policy: field(3, CoreRetryPolicy),
+});
+export type EnvoyGrpc = Infer<typeof EnvoyGrpc>;
+
+export const GrpcService = message("envoy.config.core.v3.GrpcService", {
+  envoy_grpc: field(1, EnvoyGrpc),
+  initial_metadata: repeated(5, HeaderValue),
+});
+export type GrpcService = Infer<typeof GrpcService>;

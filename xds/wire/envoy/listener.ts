@@ -31,6 +31,7 @@ import { HttpFilters } from "./filters.ts";
 import { RouteConfiguration } from "./route.ts";
 import { Matcher } from "./matcher.ts";
 import { TransportSocket } from "./tls.ts";
+import { Tracing } from "./trace.ts";
 
 export const StdoutAccessLog = message("envoy.extensions.access_loggers.stream.v3.StdoutAccessLog", {
   log_format: field(1, SubstitutionFormatString),
@@ -120,6 +121,7 @@ export const HttpConnectionManager = message(
     request_headers_timeout: field(41, Duration),
     drain_timeout: field(12, Duration),
     access_log: repeated(13, AccessLog),
+    tracing: field(7, Tracing),
     use_remote_address: field(14, BoolValue),
     xff_num_trusted_hops: field(19, uint32),
     generate_request_id: field(15, BoolValue),
