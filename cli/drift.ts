@@ -9,7 +9,10 @@ import type { Key, Table } from "../controllers/runtime/graph.ts";
 import type { Metrics } from "../controllers/runtime/metrics.ts";
 
 export interface DriftOptions {
-  readonly metrics: Pick<Metrics, "contributions" | "driftTime" | "proxies" | "beforeScrape">;
+  readonly metrics: Pick<
+    Metrics,
+    "contributions" | "driftTime" | "proxies" | "timeToProgrammed" | "beforeScrape"
+  >;
   /** Row key: `GATEWAY|ORIGIN`. */
   readonly verdicts: Table<Verdict>;
   readonly proxies: Table<readonly Proxy[]>;
@@ -23,6 +26,9 @@ export interface DriftOptions {
   }[];
   readonly clock: Clock;
 }
+
+/** How many Gateways are told apart: each is a handful of series. */
+const mostGateways = 1000;
 
 const states = ["programmed", "pending", "rejected"] as const;
 
@@ -43,6 +49,7 @@ export function watchDrift({ metrics, verdicts, proxies, report, clock }: DriftO
     const gateways = new Set([...counts.keys(), ...[...proxies.entries()].map(([gateway]) => gateway)]);
     for (const gateway of shown) if (!gateways.has(gateway)) forget(gateway);
     for (const gateway of gateways) {
+      if (shown.size >= mostGateways && !shown.has(gateway)) continue;
       shown.add(gateway);
       for (const state of states) {
         metrics.contributions.set({ gateway, state }, counts.get(gateway)?.[state] ?? 0);
@@ -71,12 +78,23 @@ export function watchDrift({ metrics, verdicts, proxies, report, clock }: DriftO
 
   return () => {
     for (const key of verdicts.changed) {
-      if (verdicts.get(key)?.state !== "pending") pending.delete(key);
-      else if (!pending.has(key)) pending.set(key, clock.monotonic());
+      const state = verdicts.get(key)?.state, since = pending.get(key);
+      if (state === "pending") {
+        if (since === undefined) pending.set(key, clock.monotonic());
+        continue;
+      }
+      pending.delete(key);
+      if (state !== "programmed" || since === undefined) continue;
+      metrics.timeToProgrammed.observe({ kind: kindOf(key) }, (clock.monotonic() - since) / 1000);
     }
   };
 }
 
 function gatewayOf(key: Key): GatewayKey {
   return key.slice(0, key.indexOf("|"));
+}
+
+/** `HTTPRoute` of `default/web|HTTPRoute/default/a`. */
+function kindOf(key: Key): string {
+  return key.slice(key.indexOf("|") + 1).split("/", 1)[0]!;
 }

@@ -164,8 +164,10 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     ...writing,
     due: translation.due,
     stamp,
+    counted: (kind, result) => metrics.statusWrites.inc({ kind, result }),
     ...recorder && { told: (regarding, transitions) => tell(recorder, regarding, transitions) },
   });
+  if (recorder) metrics.beforeScrape(() => metrics.droppedEvents.set(recorder.dropped));
   const finalizers = finalizerController({
     ...writing,
     due: translation.finalizers,

@@ -23,7 +23,8 @@ export interface StatusPatch {
   readonly patch: readonly PatchOperation[];
 }
 
-export type WriteResult = "written" | "conflict" | "gone" | "failed";
+/** `no_op`: an earlier write of ours had done it already. */
+export type WriteResult = "written" | "no_op" | "conflict" | "gone" | "failed";
 
 export interface StatusOptions {
   readonly due: Table<StatusPatch>;
@@ -55,7 +56,7 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
     },
     async apply({ kind, key, uid, resourceVersion, patch }, signal) {
       const row = `${kind}/${key}`, model = kindOf(kind), version = versionOf(model);
-      if (superseded.get(row) === resourceVersion) return;
+      if (superseded.get(row) === resourceVersion) return counted?.(kind, "no_op");
       const [name, namespace] = key.split("/").reverse() as [string, string?];
       try {
         await kube.patch(

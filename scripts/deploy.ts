@@ -1,6 +1,6 @@
 /**
- * Writes what `deploy/` has from the code: the CustomResourceDefinitions of our own kinds, and what RBAC has to allow. `--check`
- * compares instead of writing.
+ * Writes what `deploy/` has from the code: the CustomResourceDefinitions of our own kinds, what RBAC has to allow, alert rules with
+ * their tests, and the dashboard. `--check` compares instead of writing.
  *
  * @module
  */
@@ -9,11 +9,21 @@ import { stringify } from "yaml";
 import { rightsOf, type Rule } from "../cli/rights.ts";
 import { definitionOf } from "../crds/definition.ts";
 import { gatehouseKinds, type Kind } from "../crds/mod.ts";
+import { alerts } from "./alerts.ts";
+import { dashboard } from "./dashboard.ts";
 
 const chart = "deploy/helm/gatehouse/files", base = "deploy/kustomize/base";
 
 /** The folders that hold nothing but what is written here. */
-const folders = ["deploy/crds", `${chart}/crds`, `${chart}/rules`, `${base}/rbac`];
+const monitoring = "deploy/monitoring";
+const folders = [
+  "deploy/crds",
+  `${chart}/crds`,
+  `${chart}/rules`,
+  `${chart}/monitoring`,
+  `${base}/rbac`,
+  monitoring,
+];
 
 const yaml = (value: unknown) => stringify(value, { lineWidth: 110, aliasDuplicateObjects: false });
 const header = '# Written by "deno task deploy" from the code; do not edit.\n';
@@ -42,6 +52,41 @@ function definitionFile(kind: Kind): readonly [file: string, text: string] {
 const definitions = gatehouseKinds.map(definitionFile);
 const { cluster, namespaces, own } = rightsOf({ lease: name, authority: `${name}-xds-authority` });
 
+const rules = header + yaml({
+  groups: [{
+    name: "gatehouse",
+    rules: alerts.map(({ name, expr, for: time, severity, summary, description }) => ({
+      alert: name,
+      expr,
+      for: time,
+      labels: { severity },
+      annotations: { summary, description },
+    })),
+  }],
+});
+
+/** Tests for `promtool test rules`: each alert fires once, and only that one is looked at. */
+const rulesTest = header + yaml({
+  rule_files: ["alerts.yaml"],
+  evaluation_interval: "1m",
+  tests: alerts.map(({ name, severity, fires, labels }) => ({
+    interval: "1m",
+    input_series: fires,
+    promql_expr_test: [{
+      expr: `count by (alertstate) (ALERTS{alertname="${name}"})`,
+      eval_time: "30m",
+      exp_samples: [{ labels: '{alertstate="firing"}', value: 1 }],
+    }, {
+      expr: `count(ALERTS{alertname="${name}", severity="${severity}"${
+        Object.entries(labels).map(([label, value]) => `, ${label}="${value}"`).join("")
+      }})`,
+      eval_time: "30m",
+      exp_samples: [{ labels: "{}", value: 1 }],
+    }],
+  })),
+});
+const board = `${JSON.stringify(dashboard(), null, 2)}\n`;
+
 /** What each file says. */
 const files: ReadonlyMap<string, string> = new Map([
   ...definitions.map(([file, text]) => [`deploy/crds/${file}`, text] as const),
@@ -50,6 +95,11 @@ const files: ReadonlyMap<string, string> = new Map([
   ...Object.entries(rightsOf(template)).map(([scope, rules]) =>
     [`${chart}/rules/${scope}.yaml`, header + yaml(rules)] as const
   ),
+  [`${monitoring}/alerts.yaml`, rules],
+  [`${monitoring}/alerts_test.yaml`, rulesTest],
+  [`${monitoring}/dashboard.json`, board],
+  [`${chart}/monitoring/alerts.yaml`, rules],
+  [`${chart}/monitoring/dashboard.json`, board],
   [`${base}/rbac/cluster.yaml`, header + role("ClusterRole", [...cluster, ...namespaces])],
   [`${base}/rbac/own.yaml`, header + role("Role", own)],
 ]);

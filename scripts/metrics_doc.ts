@@ -4,7 +4,7 @@
  * @module
  */
 // deno-lint-ignore-file no-console -- a script that talks to people
-import { definitions } from "../controllers/runtime/metrics.ts";
+import { definitions } from "../controllers/runtime/metric_definitions.ts";
 
 const file = "docs/metrics.md";
 

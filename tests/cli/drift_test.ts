@@ -1,3 +1,8 @@
+/**
+ * What is measured of what is programmed against what is desired.
+ *
+ * @module
+ */
 import { assertEquals } from "@std/assert";
 import { watchDrift } from "../../cli/drift.ts";
 import type { Proxy, Verdict } from "../../controllers/ir/mod.ts";
@@ -57,6 +62,14 @@ Deno.test("drift: counts, the longest wait and the proxies of each Gateway, unti
   assertEquals(after["oldest_unprogrammed_seconds{web}"], "0");
   assertEquals(after['contributions{web,state="rejected"}'], "1");
   assertEquals(after['proxies{web,state="synced"}'], "2");
+  const samples = (await metrics.render()).split("\n").filter((line) => line.startsWith("gatehouse_time_to"));
+  assertEquals(
+    samples.filter((line) => /_(sum|count)/.test(line)),
+    // Of what was edited again before it got there, the last edit does not begin anew; of what is refused there is none.
+    ['sum{kind="HTTPRoute"} 1', 'count{kind="HTTPRoute"} 1'].map((end) =>
+      `gatehouse_time_to_programmed_seconds_${end}`
+    ),
+  );
 
   verdicts.replace([]);
   proxies.replace([]);

@@ -92,6 +92,8 @@ Deno.test("metrics: the xDS server and the watches", async () => {
   metrics.xds.nacked("listener:http");
   metrics.watchState("Gateway", "watching");
   metrics.watchState("HTTPRoute", "failing");
+  metrics.watchState("TLSRoute", "failing");
+  metrics.watchState("TLSRoute", "absent");
   const seen = await samples();
   assertEquals(seen.gatehouse_xds_streams, 1);
   assertEquals(seen['gatehouse_xds_pushes_total{type="routes"}'], 2);
@@ -100,6 +102,7 @@ Deno.test("metrics: the xDS server and the watches", async () => {
   assertEquals(seen['gatehouse_xds_nacks_total{type="listener"}'], 1);
   assertEquals(seen['gatehouse_watch_up{kind="Gateway"}'], 1);
   assertEquals(seen['gatehouse_watch_up{kind="HTTPRoute"}'], 0);
+  assertEquals(seen['gatehouse_watch_up{kind="TLSRoute"}'], undefined, "not installed, so nothing is wrong");
   assertEquals(seen['gatehouse_watch_breaks_total{kind="HTTPRoute",reason="failing"}'], 1);
 });
 
