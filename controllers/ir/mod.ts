@@ -199,6 +199,8 @@ export type PathChange =
 export interface WeightedBackend {
   readonly weight: number;
   readonly target: { readonly cluster: string } | { readonly status: 500 | 503 };
+  /** In place of the route's, each part for itself. */
+  readonly rewrite?: Rewrite;
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
 }

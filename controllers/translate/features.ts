@@ -27,6 +27,7 @@ const names = [
   "HTTPRouteBackendProtocolWebSocket",
   "HTTPRouteBackendRequestHeaderModification",
   "HTTPRouteBackendTimeout",
+  "HTTPRouteBackendURLRewrite",
   "HTTPRouteCORS",
   "HTTPRouteDestinationPortMatching",
   "HTTPRouteHostRewrite",

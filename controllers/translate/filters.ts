@@ -82,7 +82,7 @@ const filterKinds: { readonly [type: string]: FilterKind } = {
     },
   },
   RequestRedirect: { onBackends: false, read: readRedirect },
-  URLRewrite: { onBackends: false, read: readRewrite },
+  URLRewrite: { onBackends: true, read: readRewrite },
   RequestMirror: { onBackends: false, read: readMirror },
   CORS: {
     onBackends: false,

@@ -39,9 +39,9 @@ function readRule(route: string, rule: HTTPRouteRule, index: number, config: Con
     : [{}];
   const matches = specified.map((match, i) => readMatch(match, `${where}.matches[${i}]`, config));
   for (const { fault } of matches) if (fault) faults.push(fault);
-  const { redirect, rewrite } = filters.effects;
+  const effects = [filters.effects, ...backends.map(({ effects }) => effects)];
   if (
-    (redirect?.path ?? rewrite?.path)?.type === "prefix" &&
+    effects.some(({ redirect, rewrite }) => (redirect?.path ?? rewrite?.path)?.type === "prefix") &&
     matches.some(({ match }) => match && match.path.type !== "prefix")
   ) {
     faults.push({

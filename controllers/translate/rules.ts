@@ -9,6 +9,7 @@ import type { Read } from "../runtime/graph.ts";
 import { failure, forwardTo, isReachable, type Manner, redirectTo, rewriteOf } from "./actions.ts";
 import { type BackendTables, type ClusterSpec, resolveBackend } from "./backends.ts";
 import { bug, type Fault } from "./conditions.ts";
+import type { Effects } from "./filters.ts";
 import { type Entry, rankOf } from "./matches.ts";
 import type { RouteKind, RouteModel, RuleModel } from "./route_kind.ts";
 
@@ -56,18 +57,21 @@ type Find = (ref: BackendObjectReference, where: string) => ClusterSpec | undefi
 function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRule {
   const clusters = new Map<string, ClusterSpec>();
   const where = `spec.rules[${rule.index}]`;
+  const rewrites = new Map<WeightedBackend, NonNullable<Effects["rewrite"]>>();
   const backends = rule.backends.flatMap(({ ref, weight, effects }, i): WeightedBackend[] => {
     const cluster = find(ref, `${where}.backendRefs[${i}]`);
     if (weight <= 0) return [];
-    const { requestHeaders, responseHeaders, extensions } = effects;
+    const { requestHeaders, responseHeaders, rewrite, extensions } = effects;
     const usable = extensions ? undefined : cluster;
     if (usable) clusters.set(usable.name, usable);
-    return [{
+    const backend: WeightedBackend = {
       weight,
       target: usable ? { cluster: usable.name } : { status: 500 },
       ...requestHeaders && { requestHeaders },
       ...responseHeaders && { responseHeaders },
-    }];
+    };
+    if (rewrite) rewrites.set(backend, rewrite);
+    return [backend];
   });
   const mirrors = (rule.effects.mirrors ?? []).flatMap(({ ref, share, where }): Mirror[] => {
     const cluster = find(ref, where);
@@ -88,7 +92,11 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   const actionFor = (match: RouteMatch): RouteAction => {
     if (extensions) return failure;
     if (redirect) return redirectTo(redirect, match);
-    return forwardTo(backends, { ...rewrite && { rewrite: rewriteOf(rewrite, match) }, ...manner });
+    const rewritten = rewrites.size === 0 ? backends : backends.map((backend) => {
+      const own = rewrites.get(backend);
+      return own ? { ...backend, rewrite: rewriteOf(own, match) } : backend;
+    });
+    return forwardTo(rewritten, { ...rewrite && { rewrite: rewriteOf(rewrite, match) }, ...manner });
   };
   const entries = rule.matches.flatMap(({ match }, i): Entry[] => {
     if (match === undefined) return [];

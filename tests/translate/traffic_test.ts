@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { Echo } from "../xds/support/http.ts";
 import { type Raw, route, service, to } from "./cluster.ts";
 import { any, filtered, parentRefs, serving } from "./serving.ts";
@@ -76,6 +76,41 @@ Deno.test("traffic: rewrites of the host, and headers that are changed besides",
     [echo.headers.host, echo.headers["x-percent"], answer.headers["x-answer"]],
     ["inner.example.org", "50%", "yes"],
   );
+});
+
+Deno.test("traffic: backends are asked for different paths and hosts, each by its weight", async () => {
+  const ref = (weight: number, urlRewrite?: Raw) => ({
+    name: "app",
+    port: 80,
+    weight,
+    ...urlRewrite && { filters: [{ type: "URLRewrite", urlRewrite }] },
+  });
+  const prefix = (value: string) => ({ path: { type: "ReplacePrefixMatch", replacePrefixMatch: value } });
+  const rule = {
+    ...to("app", "/old"),
+    filters: [{ type: "URLRewrite", urlRewrite: { hostname: "rule.example.org" } }],
+    backendRefs: [
+      ref(1, prefix("/a")),
+      ref(0, prefix("/never")),
+      ref(2),
+      ref(3, { hostname: "own.example.org", ...prefix("/b") }),
+    ],
+  };
+  await using served = await serving(any, [route("a", { parentRefs, rules: [rule] })]);
+  const seen = new Map<string, number>();
+  const asked = 1000;
+  for (let i = 0; i < asked; i++) {
+    const { path, headers }: Echo = JSON.parse((await served.ask("/old/x")).body);
+    const what = `${headers.host}${path}`;
+    seen.set(what, (seen.get(what) ?? 0) + 1);
+  }
+  const expected = { "rule.example.org/a/x": 1, "rule.example.org/old/x": 2, "own.example.org/b/x": 3 };
+  assertEquals([...seen.keys()].sort(), Object.keys(expected).sort());
+  for (const [what, weight] of Object.entries(expected)) {
+    // More than five standard deviations.
+    const share = seen.get(what)! / asked, off = Math.abs(share - weight / 6);
+    assert(off < 0.08, `${what}: ${share} of the requests`);
+  }
 });
 
 Deno.test("traffic: headers are changed for the rule first, then for the backend, which has the last word", async () => {

@@ -6,7 +6,9 @@
 import type { PathChange, Route, RouteAction, WeightedBackend } from "../../controllers/ir/mod.ts";
 import type { HeaderMatcher } from "../wire/envoy/matcher.ts";
 import type * as envoy from "../wire/envoy/route.ts";
+import { apportion } from "./apportion.ts";
 import { buildCors, deniedPreflight } from "./cors.ts";
+import { millionths } from "./fraction.ts";
 import { headerFields, hostChange, inTurn } from "./headers.ts";
 import { filterNames } from "./http_filters.ts";
 import { buildMatch } from "./match.ts";
@@ -24,6 +26,15 @@ export const reservedClusters = { 500: "gatehouse/500", 503: "gatehouse/503" } a
 
 /** Builds a route; more than one where Envoy needs to be told of cases. */
 export function buildRoutes(route: Route, place: Place): readonly envoy.Route[] {
+  return apportion(route).flatMap(({ route, upTo }) => {
+    const routes = buildCases(route, place);
+    if (upTo === undefined) return routes;
+    const runtime_fraction = { default_value: millionths(upTo) };
+    return routes.map((route) => ({ ...route, match: { ...route.match, runtime_fraction } }));
+  });
+}
+
+function buildCases(route: Route, place: Place): readonly envoy.Route[] {
   const { action } = route, built = buildRoute(route, place);
   const { match } = built, routes = [built];
   const only = (route: envoy.Route, headers: readonly HeaderMatcher[]) =>
@@ -151,7 +162,7 @@ function destination(
   return {
     weighted_clusters: {
       clusters: backends.map((backend) => {
-        const host = hostChange(backend.requestHeaders);
+        const host = backend.rewrite?.hostname ?? hostChange(backend.requestHeaders);
         return {
           name: clusterOf(backend),
           weight: backend.weight,
