@@ -10,7 +10,7 @@ import type { RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import { z } from "zod";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import type { Log } from "../controllers/runtime/log.ts";
-import { linkSignals } from "../controllers/runtime/signals.ts";
+import { Nap } from "../controllers/runtime/nap.ts";
 import { type Claims, isSigned, type Jwt, type Keys, readJwt, readKeys } from "./jwt.ts";
 
 /** What a token proves. */
@@ -70,10 +70,10 @@ export class Tokens {
   readonly #answers = new Map<string, { readonly bearer: Bearer; readonly until: number }>();
   readonly #asking = new Map<string, Promise<Bearer | Doubt>>();
   readonly #waiting: (() => void)[] = [];
+  readonly #nap = new Nap();
   #reviews = 0;
   #known: { readonly keys: Keys; readonly issuer: string } | undefined;
   #looked = -Infinity;
-  #nap: AbortController | undefined;
   /** Whether the last question had no answer. */
   #alone = false;
 
@@ -100,16 +100,9 @@ export class Tokens {
 
   /** Keeps the keys of the API server at hand, until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
     while (true) {
       const found = await this.#look(signal);
-      const nap = this.#nap = new AbortController();
-      using either = linkSignals(signal, nap.signal);
-      try {
-        await clock.sleep(found ? times.keys : times.retry, { signal: either.signal });
-      } catch (error) {
-        if (signal.aborted) throw error;
-      }
+      await this.#nap.sleep(this.#options.clock, found ? times.keys : times.retry, signal);
     }
   }
 
@@ -118,7 +111,7 @@ export class Tokens {
     // Whoever makes up tokens must not keep the API server busy.
     const signed = this.#known && await isSigned(jwt, this.#known.keys);
     if (signed === false) return invalid("its signature is false");
-    if (signed === undefined && clock.monotonic() - this.#looked >= times.unknown) this.#nap?.abort();
+    if (signed === undefined && clock.monotonic() - this.#looked >= times.unknown) this.#nap.wake();
     const review = await this.#review(token);
     if (review) {
       const wrong = objection(review, jwt.claims, this.#options.audience);

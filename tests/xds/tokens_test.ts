@@ -3,8 +3,15 @@
  *
  * @module
  */
-import { assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { byToken } from "../../cli/proxy_tokens.ts";
+import { OwnCertificate } from "../../controllers/own_certificate.ts";
+import {
+  type Authority,
+  bundleOf,
+  changeDue,
+  renewAuthorities,
+} from "../../controllers/runtime/authorities.ts";
 import { type Clock, systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import { createAuthority, issue, type KeyPair } from "../../controllers/runtime/pki.ts";
@@ -246,4 +253,55 @@ Deno.test("a replica that has never had an API server says that it cannot tell",
   const status = await xds.call(await tokenAt(Date.now()), web);
   assertEquals(status.code, "14");
   assertMatch(status.message ?? "", /the API server does not answer/);
+});
+
+Deno.test("authorities take turns and certificates are renewed, and no proxy ever meets one that it does not trust", async () => {
+  // Days pass here, and not for Envoy: by its clock all of these certificates are good.
+  const day = 24 * 3600 * 1000, times = { life: 30 * day, overlap: 2 * day, skew: 400 * day };
+  const clock = new FakeClock(new Date().toISOString()), now = () => clock.now().getTime();
+  const renew = async (authorities: readonly Authority[]) => ({
+    authorities: await renewAuthorities({ authorities, broken: false }, now(), times, "xDS"),
+    broken: false,
+  });
+  let file = await renew([]);
+  const first = file.authorities[0]!, leaves = new Set<string>();
+  await using xds = await replica({ authority: first, lifetime: 50 });
+  const own = new OwnCertificate({
+    leaf: { commonName: "gatehouse", dnsNames: [serverName], usages: ["server"] },
+    life: 9 * day,
+    times,
+    clock,
+    log: silentLog,
+    changed: ({ certificate, key }) => {
+      leaves.add(certificate);
+      xds.server.rotate({ certificate, key });
+    },
+  });
+  own.use(file.authorities);
+  const abort = new AbortController();
+  const running = own.run(abort.signal).catch(() => {});
+  await using pod = await xds.pod(await tokenAt(Date.now()));
+  const streams = async (more: number) => {
+    const before = xds.seen.length;
+    await until("the proxy comes again", () => xds.seen.length >= before + more);
+  };
+  for (let today = 0; today < 60; today++) {
+    const known = leaves.size;
+    await clock.advance(day);
+    await until("the replica has a certificate", () => clock.pending > 0);
+    if (changeDue(file, now(), times) !== undefined) {
+      file = await renew(file.authorities);
+      own.use(file.authorities);
+      await pod.replaceAuthority(bundleOf(file.authorities));
+      await pod.trusts(file.authorities.length);
+    }
+    if (leaves.size > known) await streams(2);
+  }
+  await streams(2);
+  abort.abort();
+  await running;
+  assert(leaves.size >= 9, `${leaves.size} certificates`);
+  assertEquals(file.authorities.findIndex(({ certificate }) => certificate === first.certificate), -1);
+  assertMatch(await pod.admin("/stats?filter=gatehouse/xds"), /upstream_cx_connect_fail: 0/);
+  assertEquals(xds.refusals, []);
 });

@@ -82,6 +82,15 @@ export class Pod implements AsyncDisposable {
     }
   }
 
+  /** Resolves once it trusts so many authorities. */
+  async trusts(authorities: number): Promise<void> {
+    const known = async () => (await this.admin("/certs")).match(/"serial_number"/g)?.length;
+    for (const end = Date.now() + 10_000; await known() !== authorities;) {
+      if (Date.now() > end) throw new Error(`Envoy trusts others: ${await this.admin("/certs")}`);
+      await systemClock.sleep(20);
+    }
+  }
+
   async stop(): Promise<void> {
     try {
       this.#child.kill("SIGTERM");
