@@ -162,8 +162,9 @@ func (a *apiServer) cut(refuse bool) error {
 	if err := a.restore(); err != nil {
 		return err
 	}
+	// The resets themselves have to get through.
 	others := fmt.Sprintf("saddr != { %s, 127.0.0.1 } tcp dport %s %s", nodeIP, apiPort, verdict)
-	answers := fmt.Sprintf("daddr != { %s, 127.0.0.1 } tcp sport %s %s", nodeIP, apiPort, verdict)
+	answers := fmt.Sprintf("daddr != { %s, 127.0.0.1 } tcp sport %s tcp flags & rst == 0 %s", nodeIP, apiPort, verdict)
 	return nft("table ip cut {",
 		"chain in { type filter hook input priority 10; ip "+others+"; }",
 		"chain out { type filter hook output priority 10; ip "+answers+"; }", "}")

@@ -68,6 +68,9 @@ func (w *podWorker) runOnce(ctx context.Context, c v1.Container) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := os.RemoveAll(spec.Dir); err != nil { // what an earlier run wrote is gone
+		return 0, err
+	}
 	b, err := json.Marshal(spec)
 	if err != nil {
 		return 0, err

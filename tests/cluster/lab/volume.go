@@ -133,7 +133,7 @@ func (w *podWorker) own(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.Chmod(path, st.Mode()|st.Mode()&0o700>>3) // the group may what the owner may
+	return os.Chmod(path, st.Mode()|0o040) // the group may read
 }
 
 type files = map[string]volumeutil.FileProjection
