@@ -30,6 +30,8 @@ export interface BootstrapOptions extends ControlPlane {
   readonly readiness?: Endpoint;
   /** Where `/stats/prometheus` tells the proxy's statistics. */
   readonly metrics?: Endpoint;
+  /** Statistics besides those that somebody looks at: all of them, or those whose names begin so. */
+  readonly stats?: { readonly all: boolean; readonly prefixes: readonly string[] };
   /** Connections from clients that are taken at a time. */
   readonly maxConnections?: number;
   /** Memory that the proxy may use, in bytes; near to it, it sheds load instead of being killed. */
@@ -40,7 +42,7 @@ const adminCluster = "gatehouse/admin";
 
 /** The bootstrap configuration, to be written out as JSON. */
 export function bootstrap(options: BootstrapOptions): Bootstrap {
-  const { proxy, gateway, adminSocket, readiness, metrics } = options;
+  const { proxy, gateway, adminSocket, readiness, metrics, stats = { all: false, prefixes: [] } } = options;
   const ads = { ads: {}, resource_api_version: "V3" } as const;
   const admin: Address = { pipe: { path: adminSocket, mode: 0o600 } };
   const listeners = [
@@ -85,7 +87,9 @@ export function bootstrap(options: BootstrapOptions): Bootstrap {
       ],
     },
     overload_manager: overloadManager(options),
-    stats_config: { stats_matcher: { inclusion_list: { patterns: keptStats } } },
+    ...stats.all
+      ? {}
+      : { stats_config: { stats_matcher: { inclusion_list: { patterns: kept(stats.prefixes) } } } },
     deferred_stat_options: { enable_deferred_creation_stats: true },
   };
 }
@@ -197,3 +201,7 @@ const keptStats = [
   ].map((prefix) => ({ prefix })),
   { safe_regex: { regex: `cluster\\..+\\.(${clusterStats.join("|")})` } },
 ];
+
+function kept(prefixes: readonly string[]) {
+  return [...keptStats, ...prefixes.map((prefix) => ({ prefix }))];
+}

@@ -46,6 +46,8 @@ export function podFiles(options: PodOptions): PodFiles {
       ...["--log-level", logLevel],
       ...concurrency === undefined ? [] : ["--concurrency", String(concurrency)],
       ...["--drain-time-s", String(drain), "--drain-strategy", "immediate"],
+      // Lines of the access log wait for others no longer than this.
+      ...["--file-flush-interval-msec", "1000"],
       // A pod has one process, and is replaced as a whole.
       "--disable-hot-restart",
     ],

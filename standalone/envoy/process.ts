@@ -246,6 +246,8 @@ export class EnvoyProcess implements AsyncDisposable {
       ...["--config-path", directory.bootstrap, "--disable-hot-restart", "--log-level", logLevel],
       // Every response of a draining listener ends its connection, not only a growing share of them.
       ...["--drain-strategy", "immediate", "--drain-time-s", "30"],
+      // Lines of the access log wait for others no longer than this.
+      ...["--file-flush-interval-msec", "1000"],
       ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
     ]);
     const child = new Deno.Command(program, {

@@ -36,7 +36,7 @@ export async function serving(
   });
   world.proxies.set("default/gw", [{ id: "proxy" }]);
   rig.settle();
-  await rig.envoy();
+  const envoy = await rig.envoy();
   await rig.synced();
   const echo = async (path: string, options?: Ask): Promise<Echo | number> => {
     const { status, body } = await ask(port, path, options);
@@ -44,6 +44,7 @@ export async function serving(
   };
   return {
     rig,
+    envoy,
     port,
     put,
     statuses,

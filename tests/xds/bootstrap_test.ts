@@ -52,6 +52,8 @@ Deno.test("every bootstrap is a Bootstrap, and Envoy takes it", async () => {
         { xds: { ...options.xds, host: "10.0.0.1" } },
         { readiness: { address: "0.0.0.0", port: 19_001 }, maxConnections: 10, maxHeap: 1 << 30 },
         { metrics: { address: "::", port: 19_002 } },
+        { stats: { all: true, prefixes: [] } },
+        { stats: { all: false, prefixes: ["runtime."] } },
       ]
     ) {
       const made = bootstrap({ ...local, ...more });
@@ -125,4 +127,20 @@ Deno.test("a proxy takes up certificates that have been replaced", async () => {
   await rig.restartServer();
   await rig.until("the proxy is back, with what the new authority has signed", () => connections() === 2);
   assertMatch((await exchange({ port, path: "/" })).status.toString(), /204/);
+});
+
+Deno.test("statistics that nobody looks at are kept only if that is asked for", async () => {
+  await using rig = await modelRig();
+  const kept = async (proxy: string, stats?: NonNullable<BootstrapOptions["stats"]>) => {
+    const envoy = await rig.envoy(proxy, "default/gw", stats ? { stats } : {});
+    const names = (await envoy.admin("/stats")).split("\n").map((line) => line.split(".")[0]);
+    return ["server", "runtime", "thread_local_cluster_manager"].filter((name) => names.includes(name));
+  };
+  assertEquals(await kept("pruned"), ["server"]);
+  assertEquals(await kept("more", { all: false, prefixes: ["runtime."] }), ["server", "runtime"]);
+  assertEquals(await kept("all", { all: true, prefixes: [] }), [
+    "server",
+    "runtime",
+    "thread_local_cluster_manager",
+  ]);
 });

@@ -17,6 +17,7 @@ import { noMetrics } from "../../../xds/metrics.ts";
 import { Ledger, type LedgerOptions } from "../../../xds/ledger/mod.ts";
 import type { ProxyEvent, XdsResource } from "../../../xds/types.ts";
 import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
+import { TextLineStream } from "../../support/lines.ts";
 import { exchange } from "./http.ts";
 import { GatewayModel, type IrSources, irSources } from "./ir.ts";
 import { type Mini, mini } from "./mini.ts";
@@ -251,20 +252,31 @@ export class Rig implements AsyncDisposable {
 export class Envoy implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #folder: string;
+  readonly #lines: ReadableStreamDefaultReader<string>;
 
   constructor(path: string, folder: string) {
     this.#folder = folder;
     this.#child = new Deno.Command(path, {
       args: [
         ...["--config-path", `${folder}/envoy.json`],
+        ...["--file-flush-interval-msec", "20"],
         ...["--disable-hot-restart", "--concurrency", "1", "--drain-time-s", "1"],
         ...["--log-level", Deno.env.get("ENVOY_LOG_LEVEL") ?? "warning", "--log-path", `${folder}/envoy.log`],
         ...["--reject-unknown-dynamic-fields"],
       ],
       stdin: "null",
-      stdout: "null",
+      stdout: "piped",
       stderr: "null",
     }).spawn();
+    this.#lines = this.#child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
+      .getReader();
+  }
+
+  /** The next line of its standard output, which is its access log. */
+  async line(): Promise<string> {
+    const { value, done } = await this.#lines.read();
+    if (done) throw new Error("Envoy has ended");
+    return value;
   }
 
   replaceCertificate({ certificate, key }: KeyPair): Promise<void> {
@@ -308,6 +320,7 @@ export class Envoy implements AsyncDisposable {
     } catch {
       // It has ended already.
     }
+    await this.#lines.cancel();
     await this.#child.status;
   }
 }
