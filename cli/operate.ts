@@ -48,6 +48,7 @@ import { startWatches, type Watched } from "./watches.ts";
 export interface Platform {
   readonly proxies: Table<readonly Proxy[]>;
   readonly addresses: Table<Addresses>;
+  readonly shortages?: Table<string>;
   /** What is to be watched for it, beside the kinds that translation reads. */
   readonly watched?: readonly Watched[];
   /** What it does about what has come of translation. */
@@ -114,8 +115,8 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     onFailure: ({ table, key, error }) => log.error("Cannot derive a row", { table, row: key, error }),
   });
   const sources = createSources(graph), platform = options.platform(graph, sources);
-  const { proxies, addresses } = platform;
-  const world: World = { ...sources, proxies, addresses };
+  const { proxies, addresses, shortages } = platform;
+  const world: World = { ...sources, proxies, addresses, ...shortages && { shortages } };
   const translation = deriveIr(graph, world, config);
   const resources = deriveXds(graph, translation.ir, options.listeners);
   metrics.watchTables(graph);

@@ -18,6 +18,8 @@ export interface ProxyPod {
   readonly ready: boolean;
   /** Its deletion has begun: it is to be drained, and nothing is expected of it any more. */
   readonly terminating: boolean;
+  /** Why there is no node for it. */
+  readonly unschedulable?: string;
 }
 
 /** Names the pods of a Gateway. It is made of labels, which may have a hash in place of a long name. */
@@ -30,6 +32,8 @@ export interface Proxies {
   readonly proxies: Table<readonly Proxy[]>;
   /** Every pod, with those that are not ready or are about to end. */
   readonly pods: Table<ProxyPod>;
+  /** Why Gateways have no proxy, if there is no node for their pods. */
+  readonly shortages: Table<string>;
 }
 
 /** Derives which proxies are expected. To be called before `deriveIr`, whose world they are part of. */
@@ -52,18 +56,28 @@ export function deriveProxies(
     );
     return expected.length > 0 ? expected.map(([id]) => ({ id })) : undefined;
   });
-  return { proxies, pods };
+  const shortages = graph.derive("shortages", groups, (group, read) => {
+    const here = [...read(byGroup, group)?.values() ?? []].filter(({ terminating }) => !terminating);
+    return here.some(({ ready }) => ready)
+      ? undefined
+      : here.find(({ unschedulable }) => unschedulable !== undefined)?.unschedulable;
+  });
+  return { proxies, pods, shortages };
 }
 
 function modelPod({ metadata, spec, status }: Pod): ProxyPod | undefined {
   const gateway = metadata.labels?.[labels.gatewayName];
   if (gateway === undefined) return undefined;
   const { conditions = [] } = status ?? {};
+  const unscheduled = conditions.find(({ type, status }) => type === "PodScheduled" && status === "False");
   return {
     // Whoever may make pods may label them, but only ours run as our ServiceAccount.
     group: `${metadata.namespace}/${spec.serviceAccountName}/${gateway}`,
     uid: metadata.uid ?? "",
     ready: conditions.some(({ type, status }) => type === "Ready" && status === "True"),
     terminating: metadata.deletionTimestamp !== undefined,
+    ...unscheduled?.reason === "Unschedulable" && {
+      unschedulable: `No node can take pod "${metadata.name}": ${unscheduled.message || "it says not why"}`,
+    },
   };
 }

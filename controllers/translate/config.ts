@@ -11,6 +11,11 @@ export interface Config {
   /** The DNS domain of the cluster's Services. */
   readonly clusterDomain: string;
   /**
+   * How many listeners a Gateway may have, with those that ListenerSets add: what one object can hold of it, a Service above
+   * all, has an end.
+   */
+  readonly mostListeners: number;
+  /**
    * Whether to find out before the proxies do what they would refuse. Off only in tests of what happens when they
    * do refuse something.
    */
@@ -29,6 +34,7 @@ export interface Config {
 export const defaultConfig: Config = {
   controllerName: "gatehouse.dev/gateway-controller",
   clusterDomain: "cluster.local",
+  mostListeners: 16_384,
   validate: true,
   accessLog: false,
 };

@@ -113,7 +113,11 @@ function deriveOwnerStatuses(
   const refusalsByGateway = graph.index("refusals by gateway", world.refusals, ({ gateway }) => [gateway]);
   const shortfall = (gateway: GatewayKey, read: Read): Fault | undefined => {
     const refusals = [...read(refusalsByGateway, gateway)?.values() ?? []], [first] = refusals;
-    return first && { reason: first.reason, message: join(refusals.map(({ message }) => message)) };
+    if (first) return { reason: first.reason, message: join(refusals.map(({ message }) => message)) };
+    // One proxy is enough to be served.
+    const served = (read(world.proxies, gateway)?.length ?? 0) > 0;
+    const shortage = served || !world.shortages ? undefined : read(world.shortages, gateway);
+    return shortage === undefined ? undefined : { reason: "NoResources", message: shortage };
   };
   const factsOf = (owner: OwnerState, read: Read): OwnerFacts => {
     const { gateway, origin } = owner, own = within(gateway, origin);
@@ -128,11 +132,12 @@ function deriveOwnerStatuses(
   };
   const ofGateways = graph.derive("statuses of gateways", states, (state, read, key) => {
     const owner = state.owners.get(`Gateway/${key}`);
-    const { attachedListenerSets, clientCertificate } = state;
+    const { attachedListenerSets, clientCertificate, requested } = state;
     return owner && gatewayStatus(owner, {
       ...factsOf(owner, read),
       addresses: read(world.addresses, key),
       shortfall: shortfall(key, read),
+      requested,
       attachedListenerSets,
       clientCertificate,
     });

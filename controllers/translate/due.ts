@@ -50,7 +50,7 @@ type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTrans
 const ownTypes = {
   EnvoyFleet: ["Accepted", "Programmed"],
   GatewayClass: ["Accepted", "SupportedVersion"],
-  Gateway: ["Accepted", "Programmed", "ResolvedRefs", "InsecureFrontendValidationMode"],
+  Gateway: ["Accepted", "Programmed", "ResolvedRefs", "AddressesAssigned", "InsecureFrontendValidationMode"],
   ListenerSet: ["Accepted", "Programmed"],
   listener: ["Accepted", "Conflicted", "ResolvedRefs", "Programmed", "OverlappingTLSConfig"],
   parent: ["Accepted", "ResolvedRefs", "Programmed", "PartiallyInvalid"],

@@ -57,7 +57,9 @@ export function deriveFinalizers(
   { finalizer }: Config,
 ): Table<FinalizerWrite> {
   const { Gateway, GatewayClass } = world.objects;
-  const byClass = graph.index("gateways by class", Gateway, ({ spec }) => [spec.gatewayClassName]);
+  // The status of a Gateway changes often, its class hardly ever.
+  const classOf = graph.derive("classes of gateways", Gateway, ({ spec }) => spec.gatewayClassName);
+  const byClass = graph.index("gateways by class", classOf, (name) => [name]);
   const inUse = graph.derive("classes in use", byClass, () => true);
   const ofClasses = graph.derive("finalizers of classes", GatewayClass, (object, read, key) => {
     if (finalizer === undefined || read(classes, key) === undefined) return undefined;

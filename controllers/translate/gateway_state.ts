@@ -54,6 +54,8 @@ export interface GatewayState {
   readonly attachedListenerSets: number;
   /** The Secret with the certificate that backends are shown. */
   readonly clientCertificate?: Key | Fault;
+  /** The addresses that are asked for. */
+  readonly requested: readonly string[];
 }
 
 /** What there is to know about a Gateway besides the objects' specs. */
@@ -61,6 +63,8 @@ export interface Surroundings {
   readonly addresses: Addresses | undefined;
   readonly tlsOf: (listener: Listener) => ListenerTls | undefined;
   readonly clientCertificate: Key | Fault | undefined;
+  /** How many listeners a Gateway may have, with those of ListenerSets. */
+  readonly mostListeners: number;
 }
 
 /** Decides which listeners are accepted, given those who add to the Gateway and the ports that were really bound. */
@@ -68,12 +72,15 @@ export function stateOfGateway(
   gateway: GatewayKey,
   model: GatewayModel,
   added: Iterable<ListenerSetModel>,
-  { addresses, tlsOf, clientCertificate }: Surroundings,
+  { addresses, tlsOf, clientCertificate, mostListeners }: Surroundings,
 ): GatewayState | undefined {
   if (model.terminating) return undefined;
   const bind = addresses?.bind ?? [], telemetry = telemetryOf(gateway, model.fleet);
   const sets = inOrder(added);
-  const merged = mergeListeners([model.listeners, ...sets.map(({ listeners }) => listeners)]);
+  const merged = mergeListeners(
+    [model.listeners, ...sets.map(({ listeners }) => listeners)],
+    mostListeners,
+  );
   const states = merged.map((listeners) =>
     listeners.map((listener) => stateOf(gateway, listener, addresses, tlsOf))
   );
@@ -107,6 +114,7 @@ export function stateOfGateway(
     telemetry,
     owners,
     attachedListenerSets,
+    requested: model.requested,
     ...clientCertificate !== undefined && { clientCertificate },
   };
 }

@@ -6,7 +6,7 @@
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
 import { isServable, type ListenerState, type OwnerState, refusalOf, summary } from "./gateway_state.ts";
 import type { ListenerSetModel } from "./listener_sets.ts";
-import { listenerStatuses, type OwnerFacts } from "./listener_status.ts";
+import { listenerStatuses, type OwnerFacts, unresolvedOf } from "./listener_status.ts";
 import { notAccepted, pendingOf, programmed } from "./progress.ts";
 import type { DesiredStatus } from "./statuses.ts";
 import type { Addresses } from "./world.ts";
@@ -16,6 +16,8 @@ export interface GatewayFacts extends OwnerFacts {
   readonly addresses: Addresses | undefined;
   /** Why the Gateway does not have what it needs, which nobody could be told to wait for. */
   readonly shortfall: Fault | undefined;
+  /** The addresses that it asks for. */
+  readonly requested: readonly string[];
   readonly attachedListenerSets: number;
   /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
   readonly clientCertificate: string | Fault | undefined;
@@ -36,7 +38,8 @@ export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredSt
         refused ? progress : facts.shortfall ?? addressFault(addresses) ?? progress,
         programmed(facts.verdict),
       ),
-      ...clientCertificateCondition(facts.clientCertificate),
+      resolvedRefs(owner.listeners, facts.clientCertificate),
+      ...addressesAssigned(facts),
       ...insecureFrontend(owner.listeners),
     ],
     listeners: listenerStatuses(owner, progress, facts),
@@ -114,11 +117,46 @@ function progressOf(
   };
 }
 
-function clientCertificateCondition(found: string | Fault | undefined): readonly DesiredCondition[] {
-  if (found === undefined) return [];
-  const fault = typeof found === "string" ? undefined : found;
+/** Tells of the references of the Gateway itself, and sums up those of its listeners. */
+function resolvedRefs(
+  listeners: readonly ListenerState[],
+  clientCertificate: string | Fault | undefined,
+): DesiredCondition {
+  const faults = typeof clientCertificate === "object" ? [clientCertificate] : [];
+  const unresolved = listeners.filter((listener) => unresolvedOf(listener).length > 0);
+  if (unresolved.length > 0) {
+    const names = enumerate(unresolved.map(({ listener }) => `"${listener.name}"`));
+    const title = unresolved.length === 1 ? "listener" : "listeners";
+    faults.push({
+      reason: "ListenersNotResolved",
+      message: `Cannot resolve references of ${title} ${names}`,
+    });
+  }
+  return condition(
+    "ResolvedRefs",
+    faults[0] && { reason: faults[0].reason, message: join(faults.map(({ message }) => message)) },
+    { reason: "ResolvedRefs", message: "Every reference is resolved" },
+  );
+}
+
+/** Whether the addresses that are asked for have been assigned; nothing where none is. */
+function addressesAssigned({ addresses, requested }: GatewayFacts): readonly DesiredCondition[] {
+  if (requested.length === 0) return [];
+  const assigned = (addresses?.assigned.length ?? 0) > 0;
+  const missing = requested.filter((value) =>
+    !assigned || addresses?.unusable?.some((one) => one.value === value)
+  );
+  const fault = missing.length > 0
+    ? {
+      reason: missing.length < requested.length ? "PartiallyAssigned" : "NotAssigned",
+      message: `Not assigned: ${enumerate(missing)}`,
+    }
+    : undefined;
   return [
-    condition("ResolvedRefs", fault, { reason: "ResolvedRefs", message: "Every reference is resolved" }),
+    condition("AddressesAssigned", fault, {
+      reason: "AddressesAssigned",
+      message: "Every requested address is assigned",
+    }),
   ];
 }
 

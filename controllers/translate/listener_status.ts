@@ -35,6 +35,11 @@ export function listenerStatuses(
   return listeners.map((state) => listenerStatus(state, listeners, others, facts));
 }
 
+/** What is wrong with the references of a listener. */
+export function unresolvedOf({ listener, tls }: ListenerState): readonly Fault[] {
+  return [...listener.unresolved ? [listener.unresolved] : [], ...tls?.faults ?? []];
+}
+
 function refusedListener(words: string): Fault {
   return { reason: "Invalid", message: `Refused by the proxies: ${words}` };
 }
@@ -45,9 +50,9 @@ function listenerStatus(
   progress: Fault | undefined,
   facts: OwnerFacts,
 ): DesiredListener {
-  const { listener, refused, bound, tls } = state;
+  const { listener, refused, bound } = state;
   const rejection = facts.rejection(state);
-  const unresolved = [...listener.unresolved ? [listener.unresolved] : [], ...tls?.faults ?? []];
+  const unresolved = unresolvedOf(state);
   const overlap = overlapOf(state, own, facts.elsewhere);
   const unusable: Fault | undefined = refused
     ? { reason: listener.conflict ? refused.reason : "Invalid", message: notAccepted }

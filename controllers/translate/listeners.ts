@@ -101,6 +101,7 @@ function modelListener(listener: ListenerSpec, owner: Origin, frontend: Frontend
   const [, key] = splitOrigin(owner);
   const ownNamespace = namespaceOf(key);
   const known = Object.hasOwn(protocols, protocol) ? protocols[protocol] : undefined;
+  const refused = refusal(listener);
   const carried = known?.served ? known.kinds : [];
   const wanted = listener.allowedRoutes?.kinds;
   const wrong = wanted?.filter(({ group = gatewayGroup, kind }) =>
@@ -124,12 +125,7 @@ function modelListener(listener: ListenerSpec, owner: Origin, frontend: Frontend
       certificates: (listener.tls?.certificateRefs ?? []).map((ref) => secretRef(ref, ownNamespace)),
       ...clientsOf(port, frontend),
     },
-    ...!known?.served && {
-      refused: {
-        reason: "UnsupportedProtocol",
-        message: `Cannot serve protocol "${protocol}": supported are ${enumerate(servedProtocols)}`,
-      },
-    },
+    ...refused && { refused },
     ...wrong && wrong.length > 0 && {
       unresolved: {
         reason: "InvalidRouteKinds",
@@ -139,6 +135,25 @@ function modelListener(listener: ListenerSpec, owner: Origin, frontend: Frontend
       },
     },
   };
+}
+
+/** Why a listener cannot be served, whatever else there is. */
+function refusal({ protocol, filters }: ListenerSpec): Fault | undefined {
+  const known = Object.hasOwn(protocols, protocol) ? protocols[protocol] : undefined;
+  if (!known?.served) {
+    return {
+      reason: "UnsupportedProtocol",
+      message: `Cannot serve protocol "${protocol}": supported are ${enumerate(servedProtocols)}`,
+    };
+  }
+  // They may be there to keep somebody out: without them is not an option.
+  if ((filters?.requests?.length ?? 0) > 0) {
+    return {
+      reason: "UnsupportedValue",
+      message: "Cannot serve a listener with filters: they are not supported, remove them",
+    };
+  }
+  return undefined;
 }
 
 /** A reference to a Secret, with what was left to defaults. */
@@ -192,13 +207,8 @@ function conflictOf(listener: Listener, candidates: readonly Listener[]): Fault 
     other !== listener && other.port === listener.port && transport(other) === transport(listener)
   );
   const otherProtocol = samePort.filter((other) => !compatible(listener.protocol, other.protocol));
-  if (otherProtocol.length > 0) {
-    return {
-      reason: "ProtocolConflict",
-      message: `Cannot share port ${listener.port} with ${quote(otherProtocol)}: the protocols differ`,
-    };
-  }
   const sameHostname = samePort.filter((other) => other.hostname === listener.hostname);
+  if (otherProtocol.length > 0) return protocolConflict(listener, sameHostname[0], quote(otherProtocol));
   if (sameHostname.length > 0) {
     const hostname = listener.hostname === "*" ? "no hostname" : `hostname "${listener.hostname}"`;
     return {
@@ -207,6 +217,20 @@ function conflictOf(listener: Listener, candidates: readonly Listener[]): Fault 
     };
   }
   return undefined;
+}
+
+/**
+ * The conflict of a listener with `others` that have another protocol. If it has a hostname in common with one, `same`, that
+ * is a conflict of both kinds, for which ListenerSets have a reason of its own.
+ */
+export function protocolConflict(listener: Listener, same: Listener | undefined, others: string): Fault {
+  const both = listener.owner.startsWith("ListenerSet/") && same !== undefined &&
+    [listener, same].every(({ protocol }) => protocols[protocol]?.hostnames);
+  return {
+    reason: both ? "ListenerConflict" : "ProtocolConflict",
+    message: `Cannot share port ${listener.port} with ${others}: the protocols differ` +
+      (both ? ", and the hostname is taken, too" : ""),
+  };
 }
 
 /** What carries a listener's protocol. */

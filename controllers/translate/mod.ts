@@ -182,6 +182,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
       tlsOf: ({ id, owner }) => read(tlsByOwner, owner)?.get(id),
       clientCertificate: model.clientCertificate &&
         resolveClientCertificate(model.clientCertificate, from, read, tls),
+      mostListeners: config.mostListeners,
     });
   });
   const statesByOwner = graph.index(

@@ -58,12 +58,15 @@ export interface World extends Sources {
   readonly proxies: Table<readonly Proxy[]>;
   /** Row key: Gateway. No row: nothing has been assigned yet. */
   readonly addresses: Table<Addresses>;
+  /** Row key: Gateway. Why its proxies cannot run, where what they run on is short of something; for people. */
+  readonly shortages?: Table<string>;
 }
 
 /** A world in which whoever runs the proxies tells of them. */
 export interface ToldWorld extends World {
   readonly proxies: Source<readonly Proxy[]>;
   readonly addresses: Source<Addresses>;
+  readonly shortages: Source<string>;
 }
 
 const gateway = "gateway.networking.k8s.io";
@@ -111,5 +114,6 @@ export function createWorld(graph: Graph): ToldWorld {
     ...createSources(graph),
     proxies: graph.source("proxies"),
     addresses: graph.source("addresses"),
+    shortages: graph.source("shortages"),
   };
 }

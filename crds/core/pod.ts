@@ -38,6 +38,8 @@ const schema = resource("Pod", {
           k.object({
             type: k.required(text, "What the condition is about."),
             status: k.required(text, "Whether it holds."),
+            reason: k.optional(text, "Why, in one word."),
+            message: k.optional(text, "Why, for people."),
           }, { preserveUnknownFields: true }),
         ),
         "How it fares.",

@@ -29,12 +29,16 @@ interface DataPlane {
   readonly kind: "DataPlane";
   readonly addresses?: { readonly [gateway: string]: Addresses | null };
   readonly proxies?: { readonly [gateway: string]: readonly Proxy[] };
+  /** Why Gateways have no proxies. */
+  readonly shortages?: { readonly [gateway: string]: string };
   /** By `GATEWAY|ORIGIN`; `null` for none. */
   readonly verdicts?: { readonly [key: string]: Partial<Verdict> | null };
   /** By `GATEWAY|PIECE`; the content is what the piece is at first. */
   readonly rejections?: { readonly [key: string]: { readonly message?: string } };
   /** The time, RFC 3339; without it nothing expires. */
   readonly time?: string;
+  /** How many listeners a Gateway may have. */
+  readonly mostListeners?: number;
   /** Whether to look for what proxies would refuse; true if absent. */
   readonly validate?: boolean;
   /**
@@ -94,7 +98,8 @@ function stored(object: ApiObject, dataPlane: DataPlane | undefined): ApiObject 
 export function produce(text: string): Produced {
   const { objects, dataPlane } = readInput(text);
   let xds: Table<XdsResource> | undefined;
-  const config = { ...defaultConfig, validate: dataPlane?.validate ?? true };
+  const { validate = defaultConfig.validate, mostListeners = defaultConfig.mostListeners } = dataPlane ?? {};
+  const config = { ...defaultConfig, validate, mostListeners };
   const batch = translate(objects, config, (graph, _, { ir }) => {
     xds = deriveXds(graph, ir);
   });
@@ -131,6 +136,8 @@ function answer({ graph, world, ir, gateways }: Batch, dataPlane: DataPlane | un
     );
     const proxies = dataPlane?.proxies?.[gateway];
     if (proxies) world.proxies.set(gateway, proxies);
+    const shortage = dataPlane?.shortages?.[gateway];
+    if (shortage !== undefined) world.shortages.set(gateway, shortage);
   }
   graph.settle();
   const pieces = new Map<string, unknown>(

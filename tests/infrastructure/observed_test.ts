@@ -17,17 +17,23 @@ function rig() {
   const graph = new Graph({ freeze: true });
   const cluster = createClusterWorld(graph);
   const objects = { Gateway: graph.source<Gateway>("Gateway"), Service: graph.source<Service>("Service") };
-  const { proxies, pods } = deriveProxies(graph, { objects }, cluster);
+  const { proxies, pods, shortages } = deriveProxies(graph, { objects }, cluster);
   const addresses = deriveAddresses(graph, { objects });
   return {
     graph,
     proxies,
     pods,
+    shortages,
     addresses,
     gateway(name: string, spec: Raw = {}) {
       (objects.Gateway as unknown as Source<Raw>).set(`default/${name}`, gateway(name, [], { spec }));
     },
-    pod(name: string, ofGateway: string, { ready = true, ...metadata }: Raw = {}, account?: string) {
+    pod(
+      name: string,
+      ofGateway: string,
+      { ready = true, scheduled = { status: "True" }, ...metadata }: Raw = {},
+      account?: string,
+    ) {
       (cluster.Pod as unknown as Source<Raw>).set(
         `default/${name}`,
         stored({
@@ -35,7 +41,12 @@ function rig() {
           kind: "Pod",
           metadata: { name, labels: { [labels.gatewayName]: labelValue(ofGateway) }, ...metadata },
           spec: { serviceAccountName: account ?? childName(ofGateway, "gatehouse") },
-          status: { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
+          status: {
+            conditions: [
+              { type: "Ready", status: ready ? "True" : "False" },
+              { type: "PodScheduled", ...scheduled },
+            ],
+          },
         }),
       );
     },
@@ -54,6 +65,24 @@ function rig() {
     },
   };
 }
+
+Deno.test("a Gateway without a proxy is short of something if there is no node for its pods", () => {
+  const { graph, shortages, gateway, pod } = rig();
+  const full = { status: "False", reason: "Unschedulable", message: "0/3 nodes are available" };
+  gateway("web");
+  pod("gone", "web", { ready: false, scheduled: full, deletionTimestamp: "2026-01-01T00:00:00Z" });
+  pod("starting", "web", { ready: false });
+  pod("gated", "web", { ready: false, scheduled: { status: "False", reason: "SchedulingGated" } });
+  graph.settle();
+  assertEquals(shortages.get("default/web"), undefined);
+  pod("waiting", "web", { ready: false, scheduled: full });
+  graph.settle();
+  assertEquals(shortages.get("default/web"), 'No node can take pod "waiting": 0/3 nodes are available');
+  // One is enough to be served.
+  pod("starting", "web");
+  graph.settle();
+  assertEquals(shortages.get("default/web"), undefined);
+});
 
 Deno.test("the pods that are ready and stay are expected, of the Gateway that they run for", () => {
   const long = "a".repeat(200), { graph, proxies, pods, gateway, pod } = rig();

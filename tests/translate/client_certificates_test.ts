@@ -112,7 +112,11 @@ Deno.test("client certificates: authorities change under way", async () => {
   assertEquals([await outcome(served.port, friend), await outcome(served.port, stranger)], ["refused", 200]);
   const status = served.statuses.get("Gateway/default/gw");
   const types = status?.kind === "Gateway" ? status.conditions.map(({ type }) => type) : [];
-  assertEquals(types, ["Accepted", "Programmed"], "warnings are there only while they are true");
+  assertEquals(
+    types,
+    ["Accepted", "Programmed", "ResolvedRefs"],
+    "warnings are there only while they are true",
+  );
 });
 
 Deno.test("client certificates: without valid authorities nobody gets in, and only HTTPS is concerned", async () => {

@@ -10,6 +10,7 @@ import { type Batch, sourceOf, translate } from "../../controllers/translate/bat
 import { type Addresses, stamp } from "../../controllers/translate/mod.ts";
 import { Graph, type Table } from "../../controllers/runtime/graph.ts";
 import { type Random, random } from "../support/random.ts";
+import { oddities, placed, vocabulary } from "../support/vocabulary.ts";
 import { beginning, controllerName, moments, object, type Raw } from "./random_objects.ts";
 
 const seeds = Array.from({ length: 100 }, (_, i) => i + 1);
@@ -51,6 +52,9 @@ function report(batch: Batch, rnd: Random): void {
   world.time.set("now", rnd.pick(moments));
   const [gateway] = [...gateways.entries()].map(([key]) => key).sort();
   if (!gateway) return;
+  if (rnd.oneIn(3)) world.shortages.set(gateway, "no room");
+  if (rnd.oneIn(3)) world.refusals.set("write", { gateway, reason: "Invalid", message: "no such port" });
+  else world.refusals.delete("write");
   if (rnd.oneIn(3)) world.addresses.delete(gateway);
   else {
     world.addresses.set(gateway, {
@@ -62,6 +66,7 @@ function report(batch: Batch, rnd: Random): void {
         { "80": { state: "bound", port: 8080 } },
         { "8080": { state: "failed", message: "in use" } },
       ]),
+      unusable: rnd.list(1, () => ({ value: "192.0.2.1", message: "taken" })),
     });
   }
   world.proxies.set(gateway, rnd.list(1, () => ({ id: "p" })));
@@ -73,7 +78,17 @@ function anew({ world }: Batch, order: <T>(list: readonly T[]) => readonly T[]):
     [...(source as Table<ApiObject>).entries()].map(([, object]) => object)
   );
   return translate(order(objects), undefined, (_, fresh) => {
-    for (const name of ["verdicts", "rejections", "addresses", "proxies", "time"] as const) {
+    for (
+      const name of [
+        "verdicts",
+        "rejections",
+        "refusals",
+        "addresses",
+        "shortages",
+        "proxies",
+        "time",
+      ] as const
+    ) {
       for (const [key, value] of world[name].entries()) fresh[name].set(key, value as never);
     }
   });
@@ -95,6 +110,15 @@ function history(seed: number, each: (batch: Batch, rnd: Random) => void): void 
     }
     batch.graph.settle();
     each(batch, rnd);
+  }
+}
+
+/** Every status has the conditions that it must have, and none that nobody knows. */
+function assertVocabulary({ statuses }: Batch): void {
+  for (const [key, status] of statuses.entries()) {
+    for (const { place, conditions } of placed(status.kind, status)) {
+      assertEquals(oddities(place, conditions), [], key);
+    }
   }
 }
 
@@ -136,6 +160,7 @@ Deno.test("translate: going step by step comes to the same as starting anew, in 
     history(seed, (batch, rnd) => {
       assertEquals(dump(batch), dump(anew(batch, (list) => rnd.shuffle(list))), `seed ${seed}`);
       assertEquals(dump(batch).failures, []);
+      assertVocabulary(batch);
       census(counts, batch);
     });
   }
@@ -157,6 +182,9 @@ Deno.test("translate: going step by step comes to the same as starting anew, in 
     "Gateway Programmed False Pending",
     "Gateway Programmed False Invalid",
     "Gateway Programmed False AddressNotAssigned",
+    "Gateway Programmed False AddressNotUsable",
+    "Gateway Programmed False NoResources",
+    "Gateway ResolvedRefs False ListenersNotResolved",
     "HTTPRoute Accepted True Accepted",
     "HTTPRoute Accepted False NoMatchingParent",
     "HTTPRoute Accepted False NotAllowedByListeners",
@@ -211,7 +239,7 @@ Deno.test("translate: going step by step comes to the same as starting anew, in 
 });
 
 Deno.test("translate: one round of writes leaves nothing to do, and nothing of others is touched", () => {
-  let written = 0, foreign = 0, removed = 0;
+  let written = 0, foreign = 0, removed = 0, newer = 0;
   for (const seed of seeds) {
     history(seed, (batch) => {
       const copy = anew(batch, (list) => list);
@@ -234,6 +262,7 @@ Deno.test("translate: one round of writes leaves nothing to do, and nothing of o
         removed += removedOwn(before, after);
         written++;
         assertStamped(after.status);
+        newer += assertObserved(before, after);
         after.metadata.resourceVersion += "0";
         sourceOf(copy.world, kind!)!.set(write.key, after);
       }
@@ -242,10 +271,35 @@ Deno.test("translate: one round of writes leaves nothing to do, and nothing of o
     });
   }
   assert(
-    written > 1000 && foreign > 500 && removed > 100,
-    `${written} writes, ${foreign}, ${removed}: too dull`,
+    written > 1000 && foreign > 500 && removed > 100 && newer > 100,
+    `${written} writes, ${foreign}, ${removed}, ${newer}: too dull`,
   );
 });
+
+/**
+ * Every condition of ours is of the generation that was written for, but for those that were observed at a newer one: they
+ * stay as they were. Returns how many these are.
+ */
+function assertObserved(before: Raw, after: Raw): number {
+  const { generation } = after.metadata, kept = new Set(conditionsIn(before).map((c) => JSON.stringify(c)));
+  let newer = 0;
+  for (const condition of conditionsIn(after)) {
+    if (condition.observedGeneration === generation) continue;
+    assert(condition.observedGeneration > generation, JSON.stringify(condition));
+    assert(kept.has(JSON.stringify(condition)), `${JSON.stringify(condition)} is as it was`);
+    newer++;
+  }
+  return newer;
+}
+
+/** The conditions of ours in the status of an object. */
+function conditionsIn({ kind, status }: Raw): readonly Raw[] {
+  return [...placed(kind, status ?? {})].flatMap(({ place, conditions, controllerName: controller }) =>
+    controller === undefined || controller === controllerName
+      ? conditions.filter(({ type }) => Object.hasOwn(vocabulary[place], type))
+      : []
+  );
+}
 
 function conditionsOfOthers({ status }: Raw): unknown {
   const others = (conditions: Raw[] = []) => conditions.filter(({ type }) => type === "example.com/Theirs");
