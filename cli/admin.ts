@@ -58,7 +58,8 @@ export interface AdminOptions {
 /** Probes and metrics, for everybody who can connect. */
 export function probes({ metrics, awaited }: Pick<AdminOptions, "metrics" | "awaited">): Hono {
   const app = new Hono();
-  app.get("/healthz", (c) => c.text("ok\n"));
+  // Whoever answers is alive: there is one thread.
+  for (const path of ["/healthz", "/livez"]) app.get(path, (c) => c.text("ok\n"));
   app.get("/readyz", (c) => {
     const missing = awaited();
     return missing.length === 0

@@ -37,6 +37,7 @@ import { XdsCache } from "../xds/cache.ts";
 import type { XdsServer } from "../xds/grpc/server.ts";
 import { tell, tellAbandoned } from "./tell.ts";
 import { Ledger } from "../xds/ledger/mod.ts";
+import { abortable } from "./abortable.ts";
 import { watchDrift } from "./drift.ts";
 import { type Effect, effectOf } from "./effect.ts";
 import { Introduction } from "./introduction.ts";
@@ -67,7 +68,7 @@ export interface OperateOptions<P extends Platform> {
   /** Made before translation, of which its tables are inputs. */
   readonly platform: (graph: Graph, sources: Sources) => P;
   /** Starts the xDS server. */
-  readonly serveXds: (parts: XdsParts) => Promise<XdsServer>;
+  readonly serveXds: (parts: XdsParts, platform: P) => Promise<XdsServer>;
   /** Who tells of what happens to objects, as Events; nobody does if absent. */
   readonly reporter?: { readonly controller: string; readonly instance: string };
   /** How listeners are built. */
@@ -215,7 +216,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     clock,
     log,
     signal: scope.signal,
-  });
+  }, platform);
 
   // Before the first answer, a kind that is not known yet would look like one that is not there.
   const discovered = Promise.withResolvers<void>();
@@ -267,18 +268,6 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     },
   };
   return operator;
-}
-
-/** Rejects with the signal's reason if it is aborted first. */
-async function abortable(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>(), stop = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 function kindNamed(name: string): Kind {

@@ -13,6 +13,7 @@ import { registerCompletion } from "./completion.ts";
 import { registerEcho } from "./echo.ts";
 import { registerExpose } from "./expose.ts";
 import { registerLocal } from "./local.ts";
+import { registerOperator } from "./operator.ts";
 import { registerRemoveFinalizers } from "./remove_finalizers.ts";
 import { registerStandalone } from "./standalone.ts";
 import { registerStatus } from "./status.ts";
@@ -49,6 +50,7 @@ Examples:
       registerTranslate,
       registerExpose,
       registerLocal,
+      registerOperator,
       registerApiserver,
       registerRemoveFinalizers,
       registerUninstall,

@@ -94,7 +94,7 @@ export function rightsOf({ lease, authority }: RightsOptions): Rights {
         apiGroups: ["coordination.k8s.io"],
         resources: ["leases"],
         resourceNames: [lease],
-        verbs: ["get", "update"],
+        verbs: ["get", "list", "watch", "update"],
       },
       {
         apiGroups: [""],

@@ -21,6 +21,8 @@ export interface Watched {
   readonly source: Source<ApiObject>;
   /** Only these. */
   readonly labelSelector?: string;
+  /** Only this one, wherever the operator is confined to. */
+  readonly object?: { readonly namespace: string; readonly name: string };
   /** Only what their metadata says. Nobody waits for it: where it may not be read, all goes on without. */
   readonly metadataOnly?: boolean;
 }
@@ -49,16 +51,21 @@ export function startWatches(
   const health = new Map<string, WatchHealth>();
   for (const one of watched) {
     const { kind, source, metadataOnly = false } = one, { plural } = kind;
-    const confined = namespaces !== undefined && kind.namespaced;
-    const places = confined ? namespaces : [undefined];
+    const confined = one.object !== undefined || namespaces !== undefined && kind.namespaced;
+    const places = one.object ? [one.object.namespace] : confined ? namespaces! : [undefined];
     const name = (namespace: string | undefined) =>
-      namespace === undefined ? plural : `${plural} in ${namespace}`;
+      one.object
+        ? `${plural}/${one.object.name}`
+        : namespace === undefined
+        ? plural
+        : `${plural} in ${namespace}`;
     for (const namespace of places) loop.await(name(namespace));
     for (const namespace of places) {
       const tell = (state: WatchHealth) => {
         health.set(name(namespace), state);
         const all = places.map((place) => health.get(name(place))?.state ?? "watching");
-        options.metrics.watchState(kind.kind, all.find((state) => state !== "watching") ?? "watching");
+        const label = one.object ? name(namespace) : kind.kind;
+        options.metrics.watchState(label, all.find((state) => state !== "watching") ?? "watching");
         if (metadataOnly && state.state !== "watching") loop.arrived(name(namespace));
         if (state.state !== "denied" || namespaces === undefined || confined) return;
         log.warn("Going on without what has no namespace, as this operator is confined to some", {
@@ -97,7 +104,7 @@ interface FollowOptions extends WatchesOptions {
 }
 
 async function follow(
-  { kind, source, labelSelector, metadataOnly }: Watched,
+  { kind, source, object, labelSelector, metadataOnly }: Watched,
   options: FollowOptions,
 ): Promise<void> {
   const { kube, discovery, loop, clock, log, metrics, name, namespace, tell, signal } = options;
@@ -109,6 +116,7 @@ async function follow(
     installed: (signal) => discovery.changed(signal),
     namespace,
     labelSelector,
+    fieldSelector: object && `metadata.name=${object.name}`,
     metadataOnly,
     signal,
   });

@@ -19,6 +19,7 @@ Deno.test("help lists every command, and each says how it is used", async () => 
       "echo",
       "expose",
       "local",
+      "operator",
       "remove-finalizers",
       "standalone",
       "status",

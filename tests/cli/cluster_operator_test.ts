@@ -1,0 +1,214 @@
+/**
+ * Replicas of the operator of a cluster, against an API server: which of them writes, and what becomes of that when one goes.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { type ClusterOperator, startClusterOperator } from "../../cli/cluster_operator.ts";
+import { systemClock } from "../../controllers/runtime/clock.ts";
+import { silentLog } from "../../controllers/runtime/log.ts";
+import {
+  type ApiObject,
+  gatewayClass,
+  lease as leaseKind,
+  namespace as namespaceKind,
+} from "../../crds/mod.ts";
+import { createKube } from "../../kube/client.ts";
+import { Fence } from "../../kube/fence.ts";
+import { openKubeconfig } from "../../kube/kubeconfig.ts";
+import { systemSurroundings } from "../../kube/surroundings.ts";
+import type { Kube } from "../../kube/types.ts";
+import { type ApiServer, serveApi } from "../../standalone/apiserver/serve.ts";
+import { fastClock } from "../support/fast_clock.ts";
+import { kubeOf } from "../support/kube.ts";
+
+/** How much faster than time the replicas' clocks run. */
+const factor = 20;
+
+interface Write {
+  readonly replica: string;
+  readonly path: string;
+  /** By the replicas' clock, in milliseconds. */
+  readonly at: number;
+}
+
+/** A server, the replicas that talk to it, and what these wrote, but for the Lease. */
+class Cluster implements AsyncDisposable {
+  readonly clock = fastClock(factor);
+  readonly writes: Write[] = [];
+  readonly #stack = new AsyncDisposableStack();
+  readonly #cut = new Set<string>();
+  readonly api: ApiServer;
+  readonly kube: Kube;
+
+  private constructor(api: ApiServer, kube: Kube) {
+    this.api = api;
+    this.kube = kube;
+  }
+
+  static async start(): Promise<Cluster> {
+    const dataDir = await Deno.makeTempDir();
+    const api = await serveApi({ dataDir, clock: systemClock, log: silentLog });
+    const kube = await kubeOf(api.kubeconfig);
+    const cluster = new Cluster(api, kube);
+    cluster.#stack.defer(() => Deno.remove(dataDir, { recursive: true }));
+    cluster.#stack.use(api);
+    cluster.#stack.use(kube);
+    return cluster;
+  }
+
+  async replica(pod: string): Promise<ClusterOperator> {
+    const { clock } = this, fence = new Fence();
+    const surroundings = systemSurroundings({});
+    const client = async (permit?: () => AbortSignal) =>
+      createKube(await openKubeconfig({ files: [this.api.kubeconfig], surroundings, clock }), {
+        clock,
+        version: "0.0.0",
+        component: `operator ${pod}`,
+        fetch: (url, init) => {
+          if (this.#cut.has(pod)) return Promise.reject(new TypeError("network unreachable"));
+          const { pathname } = new URL(`${url}`);
+          if (init?.method !== "GET" && !pathname.includes("/leases") && !pathname.includes("tokenreviews")) {
+            this.writes.push({ replica: pod, path: pathname, at: clock.monotonic() });
+          }
+          return fetch(url as URL, init);
+        },
+        ...permit && { permit },
+      });
+    const kube = await client(), writer = await client(fence.permit);
+    const replica = await startClusterOperator({
+      replica: { namespace: "gatehouse-system", pod, ip: "127.0.0.1", service: "gatehouse" },
+      kube,
+      writer,
+      fence,
+      image: "envoy",
+      lease: "gatehouse",
+      authority: "gatehouse-xds-authority",
+      ports: { xds: 0, reports: 0, http: 0 },
+      clock,
+      log: silentLog,
+      nonce: "1",
+    });
+    this.#stack.use(kube);
+    this.#stack.use(writer);
+    return replica;
+  }
+
+  /** Keeps a replica from reaching the server. */
+  cut(pod: string): void {
+    this.#cut.add(pod);
+  }
+
+  mend(pod: string): void {
+    this.#cut.delete(pod);
+  }
+
+  /** The pod that holds the Lease. */
+  async leader(): Promise<string | undefined> {
+    try {
+      const { spec } = await this.kube.get(leaseKind, { namespace: "gatehouse-system", name: "gatehouse" });
+      return spec?.holderIdentity?.split("_")[0] || undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+    const deadline = systemClock.monotonic() + 20_000;
+    while (!await holds()) {
+      assert(systemClock.monotonic() < deadline, `${what}: not within 20 s`);
+      await systemClock.sleep(5);
+    }
+  }
+
+  /** Makes a GatewayClass and waits until its status has been written. Resolves with whoever did. */
+  async accepted(name: string): Promise<Write> {
+    await this.kube.create(gatewayClass, {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "GatewayClass",
+      metadata: { name },
+      spec: { controllerName: "gatehouse.dev/gateway-controller" },
+    } as ApiObject);
+    const path = `/apis/gateway.networking.k8s.io/v1/gatewayclasses/${name}/status`;
+    await this.until(`the status of ${name}`, async () => {
+      const { status } = await this.kube.get(gatewayClass, { name });
+      return status?.conditions?.some(({ type, status }) => type === "Accepted" && status === "True") ??
+        false;
+    });
+    return this.writes.find((write) => write.path === path)!;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+const namespace = (name: string) =>
+  ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }) as ApiObject;
+
+async function ready(replica: ClusterOperator): Promise<boolean> {
+  const response = await fetch(`http://127.0.0.1:${replica.http}/readyz`);
+  await response.body?.cancel();
+  return response.ok;
+}
+
+async function metric(replica: ClusterOperator, name: string): Promise<string | undefined> {
+  const text = await (await fetch(`http://127.0.0.1:${replica.http}/metrics`)).text();
+  return text.match(new RegExp(`^${name} (.*)$`, "m"))?.[1];
+}
+
+Deno.test("of two replicas one writes; when it stops, the other does at once, and nothing is lost", async () => {
+  await using cluster = await Cluster.start();
+  const { clock, kube, writes } = cluster;
+  await kube.create(namespaceKind, namespace("gatehouse-system"));
+  const a = await cluster.replica("a");
+  await cluster.until("the first leads", async () => await cluster.leader() === "a");
+  await using b = await cluster.replica("b");
+  await cluster.until("both are ready", async () => await ready(a) && await ready(b));
+  assertEquals((await cluster.accepted("one")).replica, "a");
+  assertEquals([await metric(a, "gatehouse_leader"), await metric(b, "gatehouse_leader")], ["1", "0"]);
+  assertEquals(writes.filter(({ replica }) => replica === "b"), [], "who does not lead writes nothing");
+
+  const stopped = clock.monotonic(), stopping = a[Symbol.asyncDispose]();
+  await cluster.until("the other leads", async () => await cluster.leader() === "b");
+  const took = clock.monotonic() - stopped;
+  assert(took < 10_000, `who is not told would have waited for 15 s; it took ${took} ms`);
+  assert(!await ready(a).catch(() => false), "who stops is not ready");
+  assertEquals((await cluster.accepted("two")).replica, "b");
+  await stopping;
+  assertEquals(await metric(b, "gatehouse_leader"), "1");
+});
+
+Deno.test("a leader that loses the API server writes no more, and follows once it is back", async () => {
+  await using cluster = await Cluster.start();
+  const { clock, kube, writes } = cluster;
+  await kube.create(namespaceKind, namespace("gatehouse-system"));
+  await using a = await cluster.replica("a");
+  await cluster.until("the first leads", async () => await cluster.leader() === "a");
+  await using b = await cluster.replica("b");
+  await cluster.until("both are ready", async () => await ready(a) && await ready(b));
+  await cluster.accepted("one");
+
+  cluster.cut("a");
+  const cut = clock.monotonic();
+  const two = await cluster.accepted("two");
+  assertEquals(two.replica, "b");
+  const took = two.at - cut;
+  assert(took > 10_000 && took < 25_000, `took over after ${took} ms`);
+  assert(!a.scope.signal.aborted, "it goes on serving");
+  assertEquals(await metric(a, "gatehouse_leader"), "0");
+
+  cluster.mend("a");
+  const [first] = writes.filter(({ replica }) => replica === "b");
+  assertEquals((await cluster.accepted("three")).replica, "b");
+  await clock.sleep(10_000);
+  assertEquals(
+    writes.filter(({ replica, at }) => replica === "a" && at > first!.at),
+    [],
+    "no write after the first one of the next leader",
+  );
+
+  await b[Symbol.asyncDispose]();
+  await cluster.until("it leads again", async () => await cluster.leader() === "a");
+  assertEquals((await cluster.accepted("four")).replica, "a", "what had stopped goes on");
+});
