@@ -73,13 +73,17 @@ export function infrastructureController(
         propagationPolicy: "Background",
         signal,
       });
+      log.info("Deleted an object of a Gateway, which is wanted no longer", {
+        gateway,
+        object: `${due.kind}/${namespace}/${name}`,
+      });
       counted?.(due.kind, "deleted");
       return refuse(row, undefined);
     }
     const { object, differs } = due, { metadata } = object;
     if (metadata.resourceVersion !== undefined) {
-      log.info("Applying an object of a Gateway", { gateway, object: nameOf(object), differs });
       await apply(row, object, signal);
+      log.info("Applied an object of a Gateway", { gateway, object: nameOf(object), differs });
       return;
     }
     const found = await look(object, signal);
@@ -89,8 +93,8 @@ export function infrastructureController(
       return { requeueAfter: again.namesake };
     }
     if (found === undefined) {
-      log.info("Creating an object of a Gateway", { gateway, object: nameOf(object) });
       await apply(row, object, signal);
+      log.info("Made an object of a Gateway", { gateway, object: nameOf(object) });
       return;
     }
     // It is either on its way to the tables, or has lost the label that it is watched by.
@@ -98,16 +102,16 @@ export function infrastructureController(
     if (there?.[labels.managedBy] === fieldManager || deletionTimestamp !== undefined) {
       return { requeueAfter: again.conflict };
     }
-    log.info("Applying an object of a Gateway", {
-      gateway,
-      object: nameOf(object),
-      differs: "metadata.labels",
-    });
     await apply(
       row,
       { ...object, metadata: { ...metadata, uid: uid!, resourceVersion: resourceVersion! } },
       signal,
     );
+    log.info("Applied an object of a Gateway", {
+      gateway,
+      object: nameOf(object),
+      differs: "metadata.labels",
+    });
   }
 
   async function apply(row: Key, object: Child, signal: AbortSignal): Promise<void> {
