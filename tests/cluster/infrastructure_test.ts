@@ -2,9 +2,7 @@
  * Infrastructure on a real API server, whose defaults are what comparisons break on: it is made, comes to rest, is repaired,
  * and leaves alone what is not its own.
  *
- *     CLUSTER_KUBECONFIG=kubeconfig deno test -A tests/infrastructure/cluster_test.ts
- *
- * The cluster needs the definitions of Gateway API.
+ * `CLUSTER_KUBECONFIG` names a cluster to use in place of one of its own.
  *
  * @module
  */
@@ -27,10 +25,11 @@ import { isStatus } from "../../kube/errors.ts";
 import type { Kube, PatchOperation } from "../../kube/types.ts";
 import type { Refusal } from "../../controllers/translate/mod.ts";
 import { kubeOf } from "../support/kube.ts";
-import { InfrastructureOperator } from "./operator.ts";
-import type { Rig } from "./support.ts";
+import { startCluster } from "./support/cluster.ts";
+import { InfrastructureOperator } from "./support/infrastructure.ts";
+import type { Rig } from "../infrastructure/support.ts";
 
-const kubeconfig = Deno.env.get("CLUSTER_KUBECONFIG");
+const on: { kubeconfig?: string } = {};
 
 type Raw = { readonly [field: string]: unknown };
 
@@ -43,7 +42,7 @@ class Place implements AsyncDisposable {
   ) {}
 
   static async make(prefix: string, spec: Raw = {}): Promise<Place> {
-    const kube = await kubeOf(kubeconfig!, "infrastructure-test");
+    const kube = await kubeOf(on.kubeconfig!, "infrastructure-test");
     const name = `infra-${prefix}-${crypto.randomUUID().slice(0, 8)}`;
     await kube.apply(gatewayClass, {
       apiVersion: "gateway.networking.k8s.io/v1",
@@ -117,9 +116,17 @@ const made = [
   podDisruptionBudget,
 ] as unknown as readonly Kind[];
 
-function test(name: string, fn: (t: Deno.TestContext) => Promise<void>): void {
-  Deno.test({ name: `cluster: ${name}`, ignore: kubeconfig === undefined, fn });
-}
+type Case = readonly [name: string, fn: () => Promise<void>];
+
+const cases: Case[] = [];
+const test = (...one: Case) => void cases.push(one);
+
+Deno.test("infrastructure on a cluster", async (t) => {
+  const given = Deno.env.get("CLUSTER_KUBECONFIG");
+  await using cluster = given === undefined ? await startCluster() : undefined;
+  on.kubeconfig = cluster?.kubeconfig ?? given!;
+  for (const [name, fn] of cases) await t.step(name, fn);
+});
 
 test("all objects of a Gateway are made, and nothing is written once they are there", async () => {
   await using place = await Place.make("made");

@@ -4,7 +4,7 @@
  * @module
  */
 import type { ApiObject } from "../../crds/kind.ts";
-import { keyOf, kindFor } from "../../crds/mod.ts";
+import { type EnvoyFleetSpec, keyOf, kindFor } from "../../crds/mod.ts";
 import { authorityKey } from "../../controllers/infrastructure/names.ts";
 import {
   type ClusterWorld,
@@ -16,10 +16,13 @@ import {
 } from "../../controllers/infrastructure/mod.ts";
 import { Graph, type Source } from "../../controllers/runtime/graph.ts";
 import { type Batch, sourceOf, translate } from "../../controllers/translate/batch.ts";
+import { mergeFleet } from "../../controllers/translate/fleet.ts";
 import { defaultConfig } from "../../controllers/translate/mod.ts";
 
 export interface Rig extends Omit<Batch, "due">, InfrastructureTables {
   readonly cluster: ClusterWorld;
+  /** What stands for the EnvoyFleets of all Gateways, under `spec`. */
+  readonly fleet: Source<EnvoyFleetSpec>;
   readonly authorities: Source<string>;
   /** Shows an object to the tables, whatever kind it is of. */
   show(object: ApiObject): void;
@@ -44,14 +47,26 @@ export function start(
 
 export function infrastructure(objects: readonly ApiObject[], make = start): Rig {
   const graph = new Graph({ freeze: true });
-  const made: { cluster?: ClusterWorld; tables?: InfrastructureTables; authorities?: Source<string> } = {};
+  const made: {
+    cluster?: ClusterWorld;
+    tables?: InfrastructureTables;
+    authorities?: Source<string>;
+    fleet?: Source<EnvoyFleetSpec>;
+  } = {};
   const batch = translate(
     [],
     defaultConfig,
     (graph, world, translation) => {
       made.cluster = createClusterWorld(graph);
       made.authorities = graph.source<string>("authorities of xDS");
-      made.tables = deriveInfrastructure(graph, world, made.cluster, translation, {
+      const fleet = made.fleet = graph.source<EnvoyFleetSpec>("fleet of all");
+      const gateways = graph.derive("gateways with fleets", translation.gateways, (infrastructure, read) => {
+        const spec = read(fleet, "spec");
+        return spec
+          ? { ...infrastructure, fleet: mergeFleet([{ namespace: "", spec }], defaultConfig) }
+          : infrastructure;
+      });
+      made.tables = deriveInfrastructure(graph, world, made.cluster, { gateways }, {
         controllerName: defaultConfig.controllerName,
         image: "docker.io/envoyproxy/envoy:distroless-v1.40.0",
         start: make,
@@ -72,6 +87,7 @@ export function infrastructure(objects: readonly ApiObject[], make = start): Rig
     ...batch,
     ...made.tables!,
     cluster,
+    fleet: made.fleet!,
     authorities,
     show: (object) => sourceFor(object).set(keyOf(object), object),
     hide: (object) => sourceFor(object).delete(keyOf(object)),

@@ -3,21 +3,28 @@
  *
  * @module
  */
-import type { ApiObject, Kind } from "../../crds/kind.ts";
-import { configMap, type EnvoyFleetSpec, gateway, gatewayClass, namespace, service } from "../../crds/mod.ts";
-import { enqueue, enqueueAll, worker } from "../../controllers/controller.ts";
-import { infrastructureController } from "../../controllers/infra.ts";
-import { clusterKinds, type ProxyInput, type ProxyStart } from "../../controllers/infrastructure/mod.ts";
-import { Loop } from "../../controllers/loop.ts";
-import { systemClock as clock } from "../../controllers/runtime/clock.ts";
-import type { Source } from "../../controllers/runtime/graph.ts";
-import { silentLog } from "../../controllers/runtime/log.ts";
-import { Queue } from "../../controllers/runtime/queue.ts";
-import { Scope } from "../../controllers/runtime/scope.ts";
-import type { Refusal } from "../../controllers/translate/mod.ts";
-import type { Kube } from "../../kube/types.ts";
-import { watch } from "../../kube/watch.ts";
-import { infrastructure, type Rig } from "./support.ts";
+import type { ApiObject, Kind } from "../../../crds/kind.ts";
+import {
+  configMap,
+  type EnvoyFleetSpec,
+  gateway,
+  gatewayClass,
+  namespace,
+  service,
+} from "../../../crds/mod.ts";
+import { enqueue, enqueueAll, worker } from "../../../controllers/controller.ts";
+import { infrastructureController } from "../../../controllers/infra.ts";
+import { clusterKinds, type ProxyInput, type ProxyStart } from "../../../controllers/infrastructure/mod.ts";
+import { Loop } from "../../../controllers/loop.ts";
+import { systemClock as clock } from "../../../controllers/runtime/clock.ts";
+import type { Source } from "../../../controllers/runtime/graph.ts";
+import { silentLog } from "../../../controllers/runtime/log.ts";
+import { Queue } from "../../../controllers/runtime/queue.ts";
+import { Scope } from "../../../controllers/runtime/scope.ts";
+import type { Refusal } from "../../../controllers/translate/mod.ts";
+import type { Kube } from "../../../kube/types.ts";
+import { watch } from "../../../kube/watch.ts";
+import { infrastructure, type Rig } from "../../infrastructure/support.ts";
 
 /** An Envoy that has its configuration with it, and says that it is ready. */
 function startForReal({ configuration, readiness }: ProxyInput): ProxyStart {
