@@ -56,7 +56,10 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
     },
     async apply({ kind, key, uid, resourceVersion, patch }, signal) {
       const row = `${kind}/${key}`, model = kindOf(kind), version = versionOf(model);
-      if (superseded.get(row) === resourceVersion) return counted?.(kind, "no_op");
+      if (superseded.get(row) === resourceVersion) {
+        counted?.(kind, "no_op");
+        return;
+      }
       const [name, namespace] = key.split("/").reverse() as [string, string?];
       try {
         await kube.patch(
