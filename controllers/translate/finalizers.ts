@@ -7,12 +7,13 @@
  */
 import { createHash } from "node:crypto";
 import type { ApiObject, Gateway, GatewayClass } from "../../crds/mod.ts";
-import type { Graph, Key, Table } from "../runtime/graph.ts";
+import type { Graph, Group, Key, Table } from "../runtime/graph.ts";
 import type { Class } from "./classes.ts";
 import { type Config, defaultConfig } from "./config.ts";
-import type { PatchOperation } from "./due.ts";
+import type { PatchOperation, StatusWrite } from "./due.ts";
 import type { GatewayModel } from "./gateways.ts";
 import { within } from "./keys.ts";
+import type { ListenerSetModel } from "./listener_sets.ts";
 import type { World } from "./world.ts";
 
 /** A finalizer to add or to remove. Row key: `Kind/namespace/name`. */
@@ -47,13 +48,16 @@ export const skipTeardown = "gatehouse.dev/skip-teardown";
 export interface FinalizerTables {
   readonly classes: Table<Class>;
   readonly gateways: Table<GatewayModel>;
+  readonly setsByGateway: Table<Group<ListenerSetModel>>;
+  /** The statuses that are due. */
+  readonly due: Table<StatusWrite>;
 }
 
 /** Derives the finalizers that are to be added or removed. */
 export function deriveFinalizers(
   graph: Graph,
   world: World,
-  { classes, gateways }: FinalizerTables,
+  { classes, gateways, setsByGateway, due }: FinalizerTables,
   { finalizer }: Config,
 ): Table<FinalizerWrite> {
   const { Gateway, GatewayClass } = world.objects;
@@ -76,6 +80,9 @@ export function deriveFinalizers(
     const release = change("Gateway", object, key, finalizer, false);
     // If the class is not ours any more, nobody programs the proxies either.
     if (!release || model === undefined || metadata.annotations?.[skipTeardown] === "true") return release;
+    // Who adds to a Gateway has to hear of its end while it is known whose it is.
+    const untold = [...read(setsByGateway, key)?.values() ?? []].find(({ origin }) => read(due, origin));
+    if (untold) return { ...release, wait: `${untold.origin} has not been told yet` };
     if ((read(world.proxies, key)?.length ?? 0) === 0) return release;
     const verdict = read(world.verdicts, within(key, `Gateway/${key}`));
     if (verdict?.state === "programmed" && verdict.generation >= (metadata.generation ?? 0)) return release;

@@ -284,11 +284,12 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     contributions: deriveContributions(graph, tables),
   };
   const statuses = deriveStatuses(graph, world, tables);
+  const due = deriveDue(graph, world, statuses, config);
   return {
     ir,
     statuses,
-    due: deriveDue(graph, world, statuses, config),
-    finalizers: deriveFinalizers(graph, world, tables, config),
+    due,
+    finalizers: deriveFinalizers(graph, world, { ...tables, setsByGateway, due }, config),
     gateways: graph.derive(
       "infrastructure",
       gateways,

@@ -4,11 +4,19 @@
  * @module
  */
 import { assertEquals } from "@std/assert";
+import { applyPatch, type Operation } from "rfc6902";
 import type { Verdict } from "../../controllers/ir/mod.ts";
 import { Graph } from "../../controllers/runtime/graph.ts";
-import { createWorld, defaultConfig, deriveIr, gatewayExists } from "../../controllers/translate/mod.ts";
-import type { Gateway, GatewayClass } from "../../crds/mod.ts";
-import { gateway, gatewayClass, http, type Raw } from "./cluster.ts";
+import { translate } from "../../controllers/translate/batch.ts";
+import {
+  createWorld,
+  defaultConfig,
+  deriveIr,
+  gatewayExists,
+  stamp,
+} from "../../controllers/translate/mod.ts";
+import type { ApiObject, Gateway, GatewayClass } from "../../crds/mod.ts";
+import { gateway, gatewayClass, http, type Raw, stored } from "./cluster.ts";
 
 const finalizer = "gatehouse.dev/data-plane";
 
@@ -58,6 +66,35 @@ Deno.test("finalizers: a Gateway of ours and its class get theirs, after those o
 Deno.test("finalizers: nothing is due once they are there", () => {
   const metadata = { ...gatewayClass().metadata, finalizers: [gatewayExists] };
   assertEquals(due({ gateway: web({ finalizers: [finalizer] }), class: { metadata } }), {});
+});
+
+Deno.test("finalizers: a Gateway waits until its ListenerSets have been told that it goes", () => {
+  const allowed = { allowedListeners: { namespaces: { from: "Same" } } };
+  const batch = translate(
+    [
+      gatewayClass(),
+      web({ ...deleted, finalizers: [finalizer] }, allowed),
+      stored({
+        apiVersion: "gateway.networking.k8s.io/v1",
+        kind: "ListenerSet",
+        metadata: { name: "more" },
+        spec: { parentRef: { name: "web" }, listeners: [http] },
+      }),
+    ] as ApiObject[],
+    { ...defaultConfig, finalizer },
+  );
+  const { finalizers, due, world, graph } = batch, row = "ListenerSet/default/more";
+  const wait = () => finalizers.get("Gateway/default/web")?.wait;
+  assertEquals(wait(), `${row} has not been told yet`);
+  const told = structuredClone(world.objects.ListenerSet.get("default/more")!);
+  applyPatch(told, stamp(due.get(row)!.patch, new Date(0)) as Operation[]);
+  assertEquals(told.status?.conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`), [
+    "Accepted False ParentNotAccepted",
+    "Programmed False ParentNotProgrammed",
+  ]);
+  world.objects.ListenerSet.set("default/more", told);
+  graph.settle();
+  assertEquals([finalizers.get("Gateway/default/web") !== undefined, wait()], [true, undefined]);
 });
 
 Deno.test("finalizers: a class without Gateways is let go, one of another controller is left alone", () => {
