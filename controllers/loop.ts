@@ -11,6 +11,9 @@ import type { Clock } from "./runtime/clock.ts";
 import type { Graph, Settlement, Source } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
 
+/** The event loop is held up for about this long at once, in milliseconds; one row and the hand-over may come on top. */
+const piece = 20;
+
 /** Shortest and longest time between two settles while events keep coming, in milliseconds. */
 const pause = { shortest: 10, longest: 50 };
 
@@ -37,6 +40,8 @@ export class Loop {
   readonly #awaited = new Set<string>();
   #timer: Disposable | undefined;
   #busyUntil = 0;
+  /** How long the settle that is not through has taken so far. */
+  #took = 0;
   readonly #ready = Promise.withResolvers<void>();
   #rested = Promise.withResolvers<void>();
 
@@ -102,10 +107,20 @@ export class Loop {
     if (this.#awaited.size > 0) return;
     const { graph, clock, log, settled, measured } = this.#options;
     const start = clock.monotonic();
+    const late = () => clock.monotonic() - start >= piece;
     let round = 0;
-    do settled(graph.settle()); while (graph.pending && ++round < rounds);
+    do {
+      const settlement = graph.settle(late);
+      if (settlement) settled(settlement);
+      if (!settlement || graph.pending && late()) {
+        this.#took += clock.monotonic() - start;
+        this.#timer = clock.timer(0, () => this.#settle());
+        return;
+      }
+    } while (graph.pending && ++round < rounds);
     if (round === rounds) log.error("Settling does not come to rest", { rounds });
-    const took = clock.monotonic() - start;
+    const took = this.#took + clock.monotonic() - start;
+    this.#took = 0;
     this.#busyUntil = clock.monotonic() + Math.min(pause.longest, Math.max(pause.shortest, 2 * took));
     measured?.(took);
     this.#ready.resolve();

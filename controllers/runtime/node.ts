@@ -60,8 +60,13 @@ export abstract class Node<V> implements Table<V> {
     return this.rows.entries();
   }
 
-  /** Takes in what changed before it. */
+  /** Takes in what changed before it; {@linkcode resume} finishes that. */
   abstract settle(): void;
+
+  /** Goes on until it is through, or `pause` says that it is time to stop; false if something is left to do. */
+  resume(_pause: () => boolean): boolean {
+    return true;
+  }
 
   protected write(key: Key, value: V | undefined): void {
     if (value === undefined) {
@@ -246,9 +251,15 @@ export class DerivedNode<I, O> extends Node<O> {
 
   settle(): void {
     for (const key of this.#input.changed) this.#dirty.add(key);
-    if (this.#dirty.size === 0) return;
-    for (const key of this.#dirty) this.#recompute(key);
-    this.#dirty.clear();
+  }
+
+  override resume(pause: () => boolean): boolean {
+    for (const key of this.#dirty) {
+      this.#dirty.delete(key);
+      this.#recompute(key);
+      if (pause()) break;
+    }
+    return this.#dirty.size === 0;
   }
 
   #recompute(key: Key): void {

@@ -51,7 +51,7 @@ export interface Settlement {
   /** Rows added, replaced or removed, in all tables. */
   readonly written: number;
   readonly failures: readonly Failure[];
-  /** How long the event loop was held up; 0 without a clock. */
+  /** How long it took, without the time between its pieces; 0 without a clock. */
   readonly milliseconds: number;
 }
 

@@ -11,13 +11,20 @@ import {
   type Engine,
   incrementalIsBatch,
   nothingIsLeftBehind,
+  piecesAreOneGo,
   workFollowsTheChange,
 } from "./graph_properties.ts";
 
 const folder = new URL("../../controllers/runtime/", import.meta.url);
 const files = ["graph.ts", "node.ts", "table.ts", "equal.ts", "freeze.ts", "sorted_map.ts"];
 
-const properties = { incrementalIsBatch, changesAreExact, workFollowsTheChange, nothingIsLeftBehind };
+const properties = {
+  incrementalIsBatch,
+  changesAreExact,
+  workFollowsTheChange,
+  nothingIsLeftBehind,
+  piecesAreOneGo,
+};
 
 interface Mutant {
   readonly about: string;
@@ -29,6 +36,13 @@ interface Mutant {
 }
 
 const mutants: readonly Mutant[] = [
+  {
+    about: "the next piece of a settle begins anew",
+    file: "graph.ts",
+    from: "this.#pass ??= this.#begin()",
+    to: "this.#begin()",
+    by: "piecesAreOneGo",
+  },
   {
     about: "look-ups are not remembered",
     file: "node.ts",

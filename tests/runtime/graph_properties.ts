@@ -112,6 +112,29 @@ export function incrementalIsBatch(engine: Engine, runs = 150): void {
   );
 }
 
+/** A settle in pieces, with changes between them, comes to the same as one in one go. */
+export function piecesAreOneGo(engine: Engine, runs = 40): void {
+  let pieces = 0;
+  for (let seed = 1; seed <= runs; seed++) {
+    const rnd = random(seed), graph = engine({ freeze: true }), live = pipeline(graph);
+    const whole = engine(), other = pipeline(whole);
+    for (let step = 0; step < 30; step++) {
+      change(live, rnd);
+      while (graph.settle(() => true) === undefined) {
+        pieces++;
+        if (rnd.oneIn(4)) change(live, rnd); // For the next settle.
+      }
+      for (const name of ["gateways", "services", "routes"] as const) {
+        const target: { replace(all: Iterable<readonly [string, unknown]>): void } = other[name];
+        target.replace(live[name].entries());
+      }
+      whole.settle();
+      assertEquals(dump(live), dump(other), `seed ${seed}, step ${step}`);
+    }
+  }
+  assert(pieces > 20 * runs, `vacuous: ${pieces}`);
+}
+
 /** `changed` names exactly the rows that differ from before, and nothing differs after a settle without changes. */
 export function changesAreExact(engine: Engine, runs = 40): void {
   let compared = 0;

@@ -1,16 +1,34 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { type Failure, Graph, type Read } from "../../controllers/runtime/graph.ts";
+import { type Failure, Graph, type Read, type Settlement } from "../../controllers/runtime/graph.ts";
 import {
   changesAreExact,
   type Engine,
   incrementalIsBatch,
   nothingIsLeftBehind,
+  piecesAreOneGo,
   workFollowsTheChange,
 } from "./graph_properties.ts";
 
 const engine: Engine = (options) => new Graph(options);
 
+/** Settles a row at a time. */
+class InPieces extends Graph {
+  override settle(): Settlement {
+    for (;;) {
+      const settlement = super.settle(() => true);
+      if (settlement) return settlement;
+    }
+  }
+}
+
 Deno.test("graph: incremental equals batch for random histories", () => incrementalIsBatch(engine));
+Deno.test("graph: a settle in pieces comes to the same as one in one go", () => piecesAreOneGo(engine));
+Deno.test("graph: what holds of one go holds of pieces", () => {
+  for (const property of [incrementalIsBatch, changesAreExact]) {
+    property((options) => new InPieces(options), 40);
+  }
+  workFollowsTheChange((options) => new InPieces(options));
+});
 Deno.test("graph: changed names exactly what differs", () => changesAreExact(engine));
 Deno.test("graph: one edit among 5,000 touches a constant number of rows", () =>
   workFollowsTheChange(engine));
