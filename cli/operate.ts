@@ -50,6 +50,8 @@ export interface Platform {
   readonly proxies: Table<readonly Proxy[]>;
   readonly addresses: Table<Addresses>;
   readonly shortages?: Table<string>;
+  /** The proxies that are about to end, by their ids. */
+  readonly draining?: Table<true>;
   /** What is to be watched for it, beside the kinds that translation reads. */
   readonly watched?: readonly Watched[];
   /** What it does about what has come of translation. */
@@ -116,7 +118,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     onFailure: ({ table, key, error }) => log.error("Cannot derive a row", { table, row: key, error }),
   });
   const sources = createSources(graph), platform = options.platform(graph, sources);
-  const { proxies, addresses, shortages } = platform;
+  const { proxies, addresses, draining, shortages } = platform;
   const world: World = { ...sources, proxies, addresses, ...shortages && { shortages } };
   const translation = deriveIr(graph, world, config);
   const resources = deriveXds(graph, translation.ir, options.listeners);
@@ -199,6 +201,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
       metrics.settled(settlement);
       if (!settlement.changed) return;
       cache.update(resources);
+      if (draining?.changed.size) cache.drain(new Set([...draining.entries()].map(([proxy]) => proxy)));
       complete.resolve();
       ledger.settled();
       drift();

@@ -5,6 +5,7 @@
  */
 import type { GatewayKey, ResourceId } from "../controllers/ir/mod.ts";
 import type { Table } from "../controllers/runtime/graph.ts";
+import { drainingOf } from "./build/draining.ts";
 import { splitResourceKey, type XdsResource } from "./types.ts";
 
 /** The resources of one Gateway now. */
@@ -13,10 +14,24 @@ export type Resources = ReadonlyMap<ResourceId, XdsResource>;
 /** Told what changed, once per settle. */
 export type ChangeListener = (changed: ReadonlySet<ResourceId>) => void;
 
+/** What one proxy is to have; live. */
+export type ProxyResources = Pick<Resources, "get" | "has" | "keys">;
+
+/** A proxy that follows its resources until disposed of. */
+export interface Follower extends Disposable {
+  readonly resources: ProxyResources;
+}
+
+interface Entry {
+  readonly proxy: string;
+  readonly listener: ChangeListener;
+}
+
 /** Holds what every stream serves from: all of them share its resources and their bytes. */
 export class XdsCache {
   readonly #resources = new Map<GatewayKey, Map<ResourceId, XdsResource>>();
-  readonly #listeners = new Map<GatewayKey, Set<ChangeListener>>();
+  readonly #followers = new Map<GatewayKey, Set<Entry>>();
+  #draining: ReadonlySet<string> = new Set();
 
   /**
    * `complete` resolves once the first configuration is there. No proxy is answered before: what it has would look as if it had
@@ -35,7 +50,20 @@ export class XdsCache {
       else changed.set(gateway, new Set([id]));
     }
     for (const [gateway, ids] of changed) {
-      for (const listener of [...this.#listeners.get(gateway) ?? []]) listener(ids);
+      for (const { listener } of [...this.#followers.get(gateway) ?? []]) listener(ids);
+    }
+  }
+
+  /** Takes in which proxies, by their ids, are about to end: their listeners send clients away. */
+  drain(proxies: ReadonlySet<string>): void {
+    const changed = proxies.symmetricDifference(this.#draining);
+    this.#draining = new Set(proxies);
+    for (const [gateway, followers] of this.#followers) {
+      for (const { proxy, listener } of [...followers]) {
+        if (!changed.has(proxy)) continue;
+        const ids = [...this.resources(gateway).keys()].filter((id) => id.startsWith("listener:"));
+        listener(new Set(ids));
+      }
     }
   }
 
@@ -47,16 +75,26 @@ export class XdsCache {
     return map;
   }
 
-  /** Calls `listener` after each change of a Gateway's resources until disposed of. */
-  watch(gateway: GatewayKey, listener: ChangeListener): Disposable {
-    let listeners = this.#listeners.get(gateway);
-    if (!listeners) this.#listeners.set(gateway, listeners = new Set());
-    listeners.add(listener);
+  /** The resources of one proxy of a Gateway. Calls `listener` after each change of them. */
+  follow(gateway: GatewayKey, proxy: string, listener: ChangeListener): Follower {
+    const entry: Entry = { proxy, listener };
+    let followers = this.#followers.get(gateway);
+    if (!followers) this.#followers.set(gateway, followers = new Set());
+    followers.add(entry);
+    const resources = this.resources(gateway);
     return {
+      resources: {
+        get: (id) => {
+          const resource = resources.get(id);
+          return resource && this.#draining.has(proxy) ? drainingOf(resource) : resource;
+        },
+        has: (id) => resources.has(id),
+        keys: () => resources.keys(),
+      },
       [Symbol.dispose]: () => {
-        listeners.delete(listener);
-        if (listeners.size > 0) return;
-        this.#listeners.delete(gateway);
+        followers.delete(entry);
+        if (followers.size > 0) return;
+        this.#followers.delete(gateway);
         if (this.#resources.get(gateway)?.size === 0) this.#resources.delete(gateway);
       },
     };
@@ -76,7 +114,7 @@ export class XdsCache {
       else this.#resources.set(gateway, new Map([[id, resource]]));
     } else if (resources) {
       resources.delete(id);
-      if (resources.size === 0 && !this.#listeners.has(gateway)) this.#resources.delete(gateway);
+      if (resources.size === 0 && !this.#followers.has(gateway)) this.#resources.delete(gateway);
     }
   }
 }

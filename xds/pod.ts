@@ -13,16 +13,16 @@ export interface PodOptions extends Omit<BootstrapOptions, "proxy" | "credential
   readonly token: string;
   /** The node id, `NAMESPACE/POD`; usually of references to the container's environment. */
   readonly node: string;
-  /**
-   * For how long, in seconds, connections are asked to move elsewhere once the operator has taken the listeners away. The longer, the
-   * fewer come back at the same time.
-   */
+  /** How long a pod has for its clients to go elsewhere, in seconds. */
   readonly drain: number;
   /** Worker threads; by default one for each core of the node, whatever the container may use of them. */
   readonly concurrency?: number;
   /** As Envoy calls it: `trace`, `debug`, `info`, `warning`, `error`, `critical` or `off`. */
   readonly logLevel?: string;
 }
+
+/** For how long connections of a listener that has changed or gone may still be of use, in seconds: Envoy's own idea of it. */
+const longestAnswer = 600;
 
 export interface PodFiles {
   /** Contents of the ConfigMap, by key. They depend on the options alone. */
@@ -45,7 +45,8 @@ export function podFiles(options: PodOptions): PodFiles {
       ...["--service-node", node],
       ...["--log-level", logLevel],
       ...concurrency === undefined ? [] : ["--concurrency", String(concurrency)],
-      ...["--drain-time-s", String(drain), "--drain-strategy", "immediate"],
+      // As soon as a listener changes its clients are asked to come again, and what takes longer than that has time.
+      ...["--drain-strategy", "immediate", "--drain-time-s", String(Math.max(drain, longestAnswer))],
       // Lines of the access log wait for others no longer than this.
       ...["--file-flush-interval-msec", "1000"],
       // A pod has one process, and is replaced as a whole.

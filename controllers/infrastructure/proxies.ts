@@ -34,6 +34,8 @@ export interface Proxies {
   readonly pods: Table<ProxyPod>;
   /** Why Gateways have no proxy, if there is no node for their pods. */
   readonly shortages: Table<string>;
+  /** The pods that are about to end. */
+  readonly draining: Table<true>;
 }
 
 /** Derives which proxies are expected. To be called before `deriveIr`, whose world they are part of. */
@@ -62,7 +64,8 @@ export function deriveProxies(
       ? undefined
       : here.find(({ unschedulable }) => unschedulable !== undefined)?.unschedulable;
   });
-  return { proxies, pods, shortages };
+  const draining = graph.derive("draining proxies", pods, ({ terminating }) => terminating || undefined);
+  return { proxies, pods, draining, shortages };
 }
 
 function modelPod({ metadata, spec, status }: Pod): ProxyPod | undefined {

@@ -17,13 +17,14 @@ function rig() {
   const graph = new Graph({ freeze: true });
   const cluster = createClusterWorld(graph);
   const objects = { Gateway: graph.source<Gateway>("Gateway"), Service: graph.source<Service>("Service") };
-  const { proxies, pods, shortages } = deriveProxies(graph, { objects }, cluster);
+  const { proxies, pods, draining, shortages } = deriveProxies(graph, { objects }, cluster);
   const addresses = deriveAddresses(graph, { objects });
   return {
     graph,
     proxies,
     pods,
     shortages,
+    draining,
     addresses,
     gateway(name: string, spec: Raw = {}) {
       (objects.Gateway as unknown as Source<Raw>).set(`default/${name}`, gateway(name, [], { spec }));
@@ -85,7 +86,7 @@ Deno.test("a Gateway without a proxy is short of something if there is no node f
 });
 
 Deno.test("the pods that are ready and stay are expected, of the Gateway that they run for", () => {
-  const long = "a".repeat(200), { graph, proxies, pods, gateway, pod } = rig();
+  const long = "a".repeat(200), { graph, proxies, pods, draining, gateway, pod } = rig();
   gateway("web");
   gateway(long);
   graph.settle();
@@ -102,6 +103,7 @@ Deno.test("the pods that are ready and stay are expected, of the Gateway that th
   assertEquals(proxies.get(`default/${long}`), [{ id: "default/long-1" }]);
   assertEquals(pods.get("default/ending")?.terminating, true);
   assertEquals(pods.get("default/starting")?.terminating, false);
+  assertEquals([...draining.entries()], [["default/ending", true]]);
 
   pod("web-1", "web", { ready: false });
   graph.settle();

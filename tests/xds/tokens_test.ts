@@ -176,7 +176,7 @@ Deno.test("while the API server is away, a proxy finds a replica that it has nev
   await until("the proxy is at the first", () => connected(first) === 1);
   assertEquals([first.api.reviews, second.api.reviews], [1, 0]);
   first.api.state = second.api.state = "down";
-  service.target = second.server.port;
+  service.targets = [second.server.port];
   await first.server[Symbol.asyncDispose]();
   await until("it is at the second", () => connected(second) === 1);
   assertEquals(second.refusals, []);

@@ -81,7 +81,8 @@ function chunk(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   return chunks;
 }
 
-function concatenated(pieces: readonly Uint8Array[], size: number): Uint8Array {
+/** Some pieces as one, of `size` bytes in all. */
+export function concatenated(pieces: readonly Uint8Array[], size: number): Uint8Array {
   const all = new Uint8Array(size);
   let at = 0;
   for (const piece of pieces) {

@@ -4,13 +4,13 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
-import type { Resources } from "../cache.ts";
+import type { ProxyResources } from "../cache.ts";
 import type { XdsResource } from "../types.ts";
 import { idsIn } from "./needs.ts";
 import type { Subscriptions } from "./subscription.ts";
 
 export class Departures {
-  readonly #resources: Resources;
+  readonly #resources: ProxyResources;
   readonly #subscriptions: Subscriptions;
   readonly #sent: (nonce: string) => readonly XdsResource[] | undefined;
   readonly #patience: number;
@@ -20,7 +20,7 @@ export class Departures {
 
   /** `sent` gives what a response in flight carries. Waits are no longer than `patience` milliseconds. */
   constructor(
-    resources: Resources,
+    resources: ProxyResources,
     subscriptions: Subscriptions,
     sent: (nonce: string) => readonly XdsResource[] | undefined,
     patience: number,

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { Resources } from "../cache.ts";
+import type { ProxyResources } from "../cache.ts";
 import type { XdsResource } from "../types.ts";
 import { idsIn } from "./needs.ts";
 import type { Subscriptions } from "./subscription.ts";
 
 export class Readiness {
-  readonly #resources: Resources;
+  readonly #resources: ProxyResources;
   readonly #subscriptions: Subscriptions;
   readonly #patience: number;
   /** Clusters that the proxy is to have and cannot use, with the time at which waiting for them ends. */
@@ -18,7 +18,7 @@ export class Readiness {
   readonly #ready = new Set<string>();
 
   /** Waits are no longer than `patience` milliseconds. */
-  constructor(resources: Resources, subscriptions: Subscriptions, patience: number) {
+  constructor(resources: ProxyResources, subscriptions: Subscriptions, patience: number) {
     this.#resources = resources;
     this.#subscriptions = subscriptions;
     this.#patience = patience;

@@ -6,10 +6,11 @@
 import type { GatewayKey } from "../../controllers/ir/mod.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import { linkSignals } from "../../controllers/runtime/signals.ts";
+import { versionOfDraining } from "../build/draining.ts";
 import type { XdsCache } from "../cache.ts";
 import type { ProxyEvent } from "../types.ts";
 import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
-import { type DeltaResponse, DeltaStream, type Patience } from "./stream.ts";
+import { type DeltaResponse, DeltaStream, type Outcome, type Patience } from "./stream.ts";
 
 /** What a proxy says about itself in its first request. */
 export interface ProxyIdentity {
@@ -69,15 +70,17 @@ export async function* serve(
   const { gateway, proxy } = identity;
   await unlessAborted(cache.complete, stopped);
   if (stopped.aborted) return;
-  const stream = new DeltaStream(cache.resources(gateway), patience);
-  using watching = cache.watch(gateway, (changed) => {
+  using follower = cache.follow(gateway, proxy, (changed) => {
     stream.changed(changed);
     wake.up();
   });
-  void watching;
+  const stream = new DeltaStream(follower.resources, patience);
 
   const receive = (request: DeltaDiscoveryRequest): void => {
-    for (const outcome of stream.receive(request)) onEvent({ ...outcome, proxy, gateway });
+    for (const outcome of stream.receive(request)) {
+      const told = asServed(outcome);
+      if (told) onEvent({ ...told, proxy, gateway });
+    }
     wake.up();
   };
   let failure: { readonly error: unknown } | undefined;
@@ -134,6 +137,13 @@ function identify(
     );
   }
   return identity;
+}
+
+/** The outcome for what there really is: that a proxy drains is of no concern to those who ask what it has. */
+function asServed(outcome: Outcome): Outcome | undefined {
+  const version = versionOfDraining(outcome.version ?? "");
+  if (version === undefined) return outcome;
+  return outcome.type === "acked" ? { ...outcome, version } : undefined;
 }
 
 function softwareOf({ node }: DeltaDiscoveryRequest): string {

@@ -8,7 +8,7 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
-import type { Resources } from "../cache.ts";
+import type { ProxyResources } from "../cache.ts";
 import { type ResourceType, typeUrls, type XdsResource } from "../types.ts";
 import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
 import { blame } from "./nack.ts";
@@ -54,7 +54,7 @@ interface Sent extends DeltaResponse {
 
 /** One stream of one proxy. Not asynchronous, and without a clock: `now` is in milliseconds. */
 export class DeltaStream {
-  readonly #resources: Resources;
+  readonly #resources: ProxyResources;
   readonly #patience: Patience;
   readonly #subscriptions = Object.fromEntries(
     types.map((type) => [type, new Subscription(type)]),
@@ -67,7 +67,7 @@ export class DeltaStream {
   #now = 0;
 
   /** `resources` is live; each change must be told by {@linkcode changed}. */
-  constructor(resources: Resources, patience: Patience = defaultPatience) {
+  constructor(resources: ProxyResources, patience: Patience = defaultPatience) {
     this.#resources = resources;
     this.#patience = patience;
     this.#readiness = new Readiness(resources, this.#subscriptions, patience.dependency);

@@ -208,7 +208,12 @@ export class Rig implements AsyncDisposable {
   }
 
   /** Starts an Envoy and resolves once it has connected. */
-  async envoy(proxy = "proxy", gateway = "default/gw", more: Partial<BootstrapOptions> = {}): Promise<Envoy> {
+  async envoy(
+    proxy = "proxy",
+    gateway = "default/gw",
+    more: Partial<BootstrapOptions> = {},
+    args?: readonly string[],
+  ): Promise<Envoy> {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-xds-" });
     this.#stack.defer(() => Deno.remove(folder, { recursive: true }));
     const leaf = await this.issue(proxy, { uris: [`gatehouse:${gateway}`], usages: ["client"] });
@@ -229,7 +234,7 @@ export class Rig implements AsyncDisposable {
       await Deno.writeTextFile(`${folder}/${name}`, content);
     }
     await Deno.writeTextFile(`${folder}/envoy.json`, JSON.stringify(bootstrap(options)));
-    const envoy = new Envoy(await envoyForTests(), folder);
+    const envoy = new Envoy(await envoyForTests(), folder, args);
     this.#stack.use(envoy);
     await this.until(
       `${proxy} connects`,
@@ -254,13 +259,13 @@ export class Envoy implements AsyncDisposable {
   readonly #folder: string;
   readonly #lines: ReadableStreamDefaultReader<string>;
 
-  constructor(path: string, folder: string) {
+  constructor(path: string, folder: string, args: readonly string[] = ["--drain-time-s", "1"]) {
     this.#folder = folder;
     this.#child = new Deno.Command(path, {
       args: [
         ...["--config-path", `${folder}/envoy.json`],
         ...["--file-flush-interval-msec", "20"],
-        ...["--disable-hot-restart", "--concurrency", "1", "--drain-time-s", "1"],
+        ...["--disable-hot-restart", "--concurrency", "1", ...args],
         ...["--log-level", Deno.env.get("ENVOY_LOG_LEVEL") ?? "warning", "--log-path", `${folder}/envoy.log`],
         ...["--reject-unknown-dynamic-fields"],
       ],

@@ -1,5 +1,5 @@
 /**
- * What the address of a Service is to those who connect to it: a port behind which now this server is, now that.
+ * What the address of a Service is to those who connect to it: a port behind which there are others, which come and go.
  *
  * @module
  */
@@ -7,15 +7,17 @@ import * as net from "node:net";
 import { once } from "node:events";
 
 export class Service implements AsyncDisposable {
-  /** The port where connections go from now on. */
-  target: number;
+  /** The ports where connections go from now on, in turn. */
+  targets: readonly number[];
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
 
-  private constructor(target: number) {
-    this.target = target;
+  #turn = 0;
+
+  private constructor(targets: readonly number[]) {
+    this.targets = targets;
     this.#server = net.createServer((near) => {
-      const far = net.connect(this.target, "127.0.0.1");
+      const far = net.connect(this.targets[this.#turn++ % this.targets.length]!, "127.0.0.1");
       for (const [one, other] of [[near, far], [far, near]] as const) {
         this.#sockets.add(one);
         one.on("error", () => {});
@@ -28,8 +30,8 @@ export class Service implements AsyncDisposable {
     });
   }
 
-  static async open(target: number): Promise<Service> {
-    const service = new Service(target);
+  static async open(...targets: readonly number[]): Promise<Service> {
+    const service = new Service(targets);
     service.#server.listen(0, "127.0.0.1");
     await once(service.#server, "listening");
     return service;
