@@ -6,11 +6,21 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { connect, type ConnectOptions } from "./connect.ts";
 import type { Io } from "./io.ts";
-import { contextOption, dataOption, kubeconfigOption, logFormatOption, logLevelOption } from "./options.ts";
+import {
+  contextOption,
+  dataOption,
+  kubeconfigOption,
+  logFormatOption,
+  logLevelOption,
+  nodeOption,
+  placeOf,
+  type PlaceOptions,
+  zoneOption,
+} from "./options.ts";
 import { openLog } from "./process_log.ts";
 import { until } from "./until.ts";
 
-interface Options extends ConnectOptions {
+interface Options extends ConnectOptions, PlaceOptions {
   readonly data: string;
   readonly addresses?: string;
   readonly envoy?: string;
@@ -31,6 +41,7 @@ export function registerLocal(program: Command, io: Io): void {
     .option("--envoy <path>", "the Envoy to run; default: $ENVOY, PATH, then one that is fetched")
     .option("--concurrency <n>", "worker threads of each Envoy", count)
     .option("--controller-name <name>", "serve GatewayClasses with this controllerName instead of ours")
+    .addOption(zoneOption()).addOption(nodeOption())
     .addOption(logLevelOption()).addOption(logFormatOption())
     .addHelpText(
       "after",
@@ -50,7 +61,10 @@ Examples:
         ...parts,
         data,
         ...options.concurrency !== undefined && { concurrency: options.concurrency },
-        ...options.controllerName !== undefined && { config: { controllerName: options.controllerName } },
+        config: {
+          ...placeOf(options),
+          ...options.controllerName !== undefined && { controllerName: options.controllerName },
+        },
         kube,
         log,
         hurry: io.hurry,

@@ -4,6 +4,7 @@
  * @module
  */
 import { InvalidArgumentError, Option } from "commander";
+import type { Config } from "../controllers/translate/mod.ts";
 
 /** `-o, --output`; the first format is the default. */
 export function outputOption(...formats: readonly [string, ...string[]]): Option {
@@ -26,6 +27,32 @@ export function kubeconfigOption(): Option {
 
 export function contextOption(): Option {
   return new Option("--context <name>", "the kubeconfig's context to use");
+}
+
+/** Where the proxies run, for hints of EndpointSlices. */
+export interface PlaceOptions {
+  readonly zone?: string;
+  readonly node?: string;
+}
+
+export function zoneOption(): Option {
+  return new Option(
+    "--zone <name>",
+    "zone that this machine is in: Services that prefer endpoints close to clients are then served by those in it",
+  );
+}
+
+export function nodeOption(): Option {
+  return new Option(
+    "--node <name>",
+    "node of the cluster that this machine is, for Services that prefer the same node",
+  );
+}
+
+/** What `--zone` and `--node` come to in the configuration. */
+export function placeOf({ zone, node }: PlaceOptions): Pick<Config, "place"> {
+  if (zone === undefined && node === undefined) return {};
+  return { place: { ...zone !== undefined && { zone }, ...node !== undefined && { node } } };
 }
 
 export function logLevelOption(): Option {

@@ -8,12 +8,23 @@ import { systemClock } from "../controllers/runtime/clock.ts";
 import type { Io } from "./io.ts";
 import { UsageError } from "./io.ts";
 import { count } from "./local.ts";
-import { dataOption, defaultData, logFormatOption, logLevelOption, port, repeated } from "./options.ts";
+import {
+  dataOption,
+  defaultData,
+  logFormatOption,
+  logLevelOption,
+  nodeOption,
+  placeOf,
+  type PlaceOptions,
+  port,
+  repeated,
+  zoneOption,
+} from "./options.ts";
 import { openLog } from "./process_log.ts";
 import { painter, shellWord } from "./style.ts";
 import { until } from "./until.ts";
 
-interface Options {
+interface Options extends PlaceOptions {
   readonly data: string;
   readonly apply?: readonly string[];
   readonly apiPort: number;
@@ -41,6 +52,7 @@ export function registerStandalone(program: Command, io: Io): void {
       new Option("--channel <channel>", "channel of the Gateway API to serve")
         .choices(["standard", "experimental"]).default("experimental"),
     )
+    .addOption(zoneOption()).addOption(nodeOption())
     .addOption(logLevelOption().default("warn")).addOption(logFormatOption())
     .addHelpText(
       "after",
@@ -73,6 +85,7 @@ Examples:
         ...parts,
         data,
         ...options.concurrency !== undefined && { concurrency: options.concurrency },
+        config: placeOf(options),
         kube,
         log,
         hurry: io.hurry,

@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { stringify } from "yaml";
+import { systemClock } from "../controllers/runtime/clock.ts";
 import type { DesiredStatus } from "../controllers/translate/mod.ts";
 import { type ApiObject, splitApiVersion } from "../crds/kind.ts";
 import { absent } from "./absent.ts";
@@ -18,6 +19,7 @@ interface Options {
   readonly output: "yaml" | "json";
   readonly show: "all" | "status" | "xds" | "none";
   readonly channel: "standard" | "experimental";
+  readonly now?: Date;
 }
 
 export function registerTranslate(program: Command, io: Io): void {
@@ -32,6 +34,11 @@ export function registerTranslate(program: Command, io: Io): void {
       new Option("--channel <channel>", "fields of which channel of the Gateway API to accept")
         .choices(["standard", "experimental"]).default("experimental"),
     )
+    .option(
+      "--now <time>",
+      "the time by which certificates are valid or not; default: the current one",
+      moment,
+    )
     .addHelpText(
       "after",
       `
@@ -41,6 +48,7 @@ What only proxies know is left out: addresses, and the condition Programmed.
 Examples:
   gatehouse translate gateway.yaml routes/
   gatehouse translate --show none manifests/           only check
+  gatehouse translate --show none --now 2027-01-01T00:00:00Z manifests/
   kubectl get gatewayclass,gateway,httproute,referencegrant,service,endpointslice,namespace -A -o yaml |
     gatehouse translate --show xds -`,
     )
@@ -70,7 +78,9 @@ async function translateFiles(
   const { objects, problems } = await admit(paths, options, io);
   problems.push(...absent(objects));
   let xds: ReturnType<typeof deriveXds> | undefined;
+  const now = options.now ?? systemClock.now();
   const batch = translate(objects, defaultConfig, (graph, world, { ir }) => {
+    world.time.set("now", now.getTime());
     // Addresses are assigned where proxies run; here every address stands for them.
     for (const object of objects) {
       if (object.kind !== "Gateway") continue;
@@ -170,4 +180,13 @@ function faults(key: string, status: unknown, part = ""): readonly string[] {
       : [`${key}:${place} ${type}=${value} (${reason}): ${message}`];
   }
   return Object.values(status).flatMap((inner) => faults(key, inner, place));
+}
+
+/** Parses a time as RFC 3339 has it. */
+function moment(text: string): Date {
+  const time = new Date(text);
+  if (!/^\d{4}-\d\d-\d\dT/.test(text) || Number.isNaN(time.getTime())) {
+    throw new InvalidArgumentError("Expected a time such as 2027-01-01T00:00:00Z.");
+  }
+  return time;
 }

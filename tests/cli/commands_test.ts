@@ -110,6 +110,20 @@ Deno.test("translate shows statuses and Envoy's configuration of the example", a
   assert(!JSON.stringify(status).includes("Programmed"), "nothing is programmed offline");
 });
 
+Deno.test("translate tells of certificates that have expired by the time that is given", async () => {
+  const golden = await Deno.readTextFile(`${root}tests/golden/expired-certificates/in.yaml`);
+  const [, ...objects] = golden.split("---\n");
+  const input = objects.join("---\n");
+  const problemsAt = async (...args: readonly string[]) =>
+    (await run(gatehouse("translate", "--show", "none", ...args, "-"), { input })).err.split("\n")
+      .filter((line) => line.includes("it expired on"));
+  assertEquals((await problemsAt("--now", "2200-01-01T00:00:00Z")).length, 2);
+  assertEquals(await problemsAt("--now", "2100-01-01T00:00:00Z"), []);
+  assertEquals(await problemsAt(), [], "the current time is taken");
+  const { code, err } = await run(gatehouse("translate", "--now", "tomorrow", "-"), { input });
+  assertEquals([code, err.includes("Expected a time such as 2027-01-01T00:00:00Z")], [2, true]);
+});
+
 const route = (spec: string) => `
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
