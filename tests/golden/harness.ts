@@ -18,6 +18,7 @@ import { type Addresses, defaultConfig, stamp } from "../../controllers/translat
 import type { Proxy, Verdict } from "../../controllers/ir/mod.ts";
 import { equal } from "../../controllers/runtime/equal.ts";
 import type { Table } from "../../controllers/runtime/graph.ts";
+import { lookalikes } from "../../xds/build/lookalikes.ts";
 import { deriveXds } from "../../xds/build/mod.ts";
 import type { XdsResource } from "../../xds/types.ts";
 import { Resource } from "../../xds/wire/envoy/discovery.ts";
@@ -112,7 +113,7 @@ export function produce(text: string): Produced {
       key,
       gateway,
       resource: decode(Resource, concat(bytes)),
-      view: viewResource({ bytes }),
+      view: abridgedView(viewResource({ bytes })),
     }))
     .sort((a, b) => a.key < b.key ? -1 : 1);
   const byGateway: { [gateway: string]: { [id: string]: unknown } } = {};
@@ -185,6 +186,12 @@ function writeStatuses({ graph, world, due }: Batch, objects: readonly ApiObject
 function abridged(status: { readonly supportedFeatures?: readonly { readonly name: string }[] }): object {
   const names = status.supportedFeatures?.map(({ name }) => name);
   return names && equal(names, supportedFeatures) ? { ...status, supportedFeatures: "all" } : status;
+}
+
+/** So is the list of headers that no backend gets to see. */
+function abridgedView(view: unknown): unknown {
+  const { request_headers_to_remove: removed } = view as { readonly request_headers_to_remove?: unknown };
+  return equal(removed, lookalikes) ? { ...view as object, request_headers_to_remove: "lookalikes" } : view;
 }
 
 function withoutTimes(value: unknown): unknown {

@@ -219,6 +219,9 @@ Deno.test("an edge: no words about Envoy, paths as backends see them, no forged 
       "x-envoy-retry-on": "5xx",
       "x-request-id": "mine",
       "a_b": "1",
+      "x_forwarded_for": "203.0.113.9",
+      "x-forwarded_proto": "https",
+      "x_request-id": "mine",
     },
   });
   assertEquals(Object.keys(answer.headers).filter((name) => /^x-envoy|^server$/.test(name)), []);
@@ -227,13 +230,31 @@ Deno.test("an edge: no words about Envoy, paths as backends see them, no forged 
   // What the client claims is not the last word, and not believed: the address that it comes from is added.
   assertMatch(headers["x-forwarded-for"] ?? "", /^203\.0\.113\.9,[\d.]+$/);
   assertEquals(headers["x-forwarded-proto"], "http");
-  assertEquals(headers["a_b"], undefined);
+  assertEquals(headers["a_b"], "1", "an underscore is legal");
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  assertEquals(
+    names.filter((name) => /^x.*_/.test(name)),
+    [],
+    "no header that could be taken for the proxy's",
+  );
   assert(headers["x-request-id"] !== "mine");
   assertEquals(Object.keys(headers).filter((name) => name.startsWith("x-envoy")), [
     "x-envoy-external-address",
   ]);
   const redirected = await served.ask("/x%2Fy");
   assertEquals([redirected.status, redirected.headers.location], [307, "/x/y"]);
+});
+
+Deno.test("headers with underscores can be matched on, and set by filters", async () => {
+  const set = { set: [{ name: "x_forwarded_for", value: "mine" }], add: [], remove: [] };
+  const hasKey = match("/", { headers: [{ name: "api_key", type: "exact", value: "1" }] });
+  await using served = await serving({
+    "www.example.com": [route("match", toA, { match: hasKey, requestHeaders: set })],
+  });
+  const answer = await served.ask("/", { headers: { "api_key": "1", "x_forwarded_for": "forged" } });
+  assertEquals(answer.status, 200);
+  assertEquals((JSON.parse(answer.body) as Echo).headers["x_forwarded_for"], "mine");
+  assertEquals((await served.ask("/", { headers: { "api-key": "1" } })).status, 404);
 });
 
 Deno.test("redirects: scheme, host, port without what goes without saying, path and query", async () => {

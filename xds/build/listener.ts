@@ -102,11 +102,8 @@ function connectionManager(listener: Listener): ConnectionManager {
     // Routes are chosen by the path that the backend will understand it to be.
     normalize_path: true,
     path_with_escaped_slashes_action: "UNESCAPE_AND_REDIRECT",
-    common_http_protocol_options: {
-      idle_timeout: "3600s",
-      // Many backends take `a_b` and `a-b` for the same header; dropping the former is what nginx does, too.
-      headers_with_underscores_action: "DROP_HEADER",
-    },
+    // Underscores in names of headers are let through; see `lookalikes.ts` for those that are not.
+    common_http_protocol_options: { idle_timeout: "3600s" },
     http2_protocol_options: {
       max_concurrent_streams: 100,
       initial_stream_window_size: 65_536,

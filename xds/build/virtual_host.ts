@@ -7,6 +7,7 @@
  * @module
  */
 import type { ResourceId, RouteTable, VirtualHost } from "../../controllers/ir/mod.ts";
+import { lookalikes } from "./lookalikes.ts";
 import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
 import { blocksOf } from "./block.ts";
@@ -61,7 +62,13 @@ export interface EncodedRoutes {
 
 /** Puts virtual hosts together. */
 export function encodeRoutes(table: RouteTable, virtualHosts: readonly EncodedVirtualHost[]): EncodedRoutes {
-  const head = encode(RouteConfiguration, { name: table.name, ignore_port_in_host_matching: true });
+  const head = encode(RouteConfiguration, {
+    name: table.name,
+    ignore_port_in_host_matching: true,
+    request_headers_to_remove: lookalikes,
+    // A filter that sets such a header all the same has the last word.
+    most_specific_header_mutations_wins: true,
+  });
   const blocks = blocksOf(virtualHosts);
   return {
     version: hashOf(head, ...blocks.map(({ hash }) => hash)),
