@@ -102,7 +102,7 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
   }));
 
   const scope = stack.use(new Scope());
-  const config: Config = { ...defaultConfig, ...options.config };
+  const config: Config = { ...defaultConfig, accessLog: true, ...options.config };
   const tokens = new Tokens({ kube, audience: tokenAudience, clock, log });
   const operator = started.operator = await operate<ClusterPlatform>({
     kube,

@@ -141,6 +141,7 @@ function startOf(input: ProxyInput, xds: XdsService): ProxyStart {
     xds,
     drain: fleet.drain.seconds,
     logLevel: fleet.logLevel,
+    stats: fleet.stats,
     ...concurrency !== undefined && { concurrency },
     ...memory !== undefined && { maxHeap: memory },
   });
