@@ -180,12 +180,13 @@ export class Tokens {
   /** Fetches the keys. Returns whether they have come; those that were known stay if they have not. */
   async #look(signal: AbortSignal): Promise<boolean> {
     const { kube, clock, log } = this.#options;
-    const get = (path: string) =>
-      kube.performRequest({ method: "GET", path, expectJson: true, abortSignal: signal });
+    const get = (path: string, accept = "application/json") =>
+      kube.performRequest({ method: "GET", path, accept, expectJson: true, abortSignal: signal });
     try {
       const [configuration, set] = await Promise.all([
         get("/.well-known/openid-configuration"),
-        get("/openid/v1/jwks"),
+        // Kubernetes has keys in this form alone, and answers 406 to who asks for plain JSON.
+        get("/openid/v1/jwks", "application/jwk-set+json, application/json"),
       ]);
       const { issuer } = z.object({ issuer: z.string() }).parse(configuration);
       this.#known = { issuer, keys: await readKeys(set) };
