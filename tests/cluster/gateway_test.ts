@@ -1,0 +1,160 @@
+/**
+ * A Gateway on a cluster, from nothing to an answer: the operator in a pod, Envoys in pods, a load balancer in front.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { root } from "../support/command.ts";
+import { type Cluster, isTrue, type Json, startCluster } from "./support/cluster.ts";
+
+const system = "gatehouse-system", edge = "edge";
+
+/** The operator, with all rights: which it needs is for the manifests of an installation to test. */
+const operator: readonly Json[] = [
+  { apiVersion: "v1", kind: "Namespace", metadata: { name: system } },
+  { apiVersion: "v1", kind: "ServiceAccount", metadata: { namespace: system, name: "gatehouse" } },
+  {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: "gatehouse" },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ kind: "ServiceAccount", namespace: system, name: "gatehouse" }],
+  },
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace: system, name: "gatehouse" },
+    spec: { selector: { app: "gatehouse" }, ports: [{ name: "xds", port: 18000 }] },
+  },
+  {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace: system, name: "gatehouse" },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { app: "gatehouse" } },
+      template: {
+        metadata: { labels: { app: "gatehouse" } },
+        spec: {
+          serviceAccountName: "gatehouse",
+          containers: [{
+            name: "gatehouse",
+            image: "gatehouse/gatehouse:test",
+            args: [
+              "operator",
+              "--namespace=$(POD_NAMESPACE)",
+              "--pod-name=$(POD_NAME)",
+              "--pod-ip=$(POD_IP)",
+              "--log-format=json",
+            ],
+            env: [["POD_NAMESPACE", "metadata.namespace"], ["POD_NAME", "metadata.name"], [
+              "POD_IP",
+              "status.podIP",
+            ]]
+              .map(([name, fieldPath]) => ({ name, valueFrom: { fieldRef: { fieldPath } } })),
+            readinessProbe: { httpGet: { port: 8081, path: "/readyz" }, periodSeconds: 1 },
+          }],
+        },
+      },
+    },
+  },
+  {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "GatewayClass",
+    metadata: { name: "gatehouse" },
+    spec: { controllerName: "gatehouse.dev/gateway-controller" },
+  },
+];
+
+/** A namespace that takes pods without any privileges alone, and a Gateway in it, with something behind. */
+const web: readonly Json[] = [
+  {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: edge, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
+  },
+  {
+    apiVersion: "gatehouse.dev/v1alpha1",
+    kind: "EnvoyFleet",
+    metadata: { namespace: edge, name: "web" },
+    spec: { workload: { replicas: 2 }, drain: { seconds: 2 } },
+  },
+  {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "Gateway",
+    metadata: { namespace: edge, name: "web" },
+    spec: {
+      gatewayClassName: "gatehouse",
+      infrastructure: { parametersRef: { group: "gatehouse.dev", kind: "EnvoyFleet", name: "web" } },
+      listeners: [{
+        name: "http",
+        protocol: "HTTP",
+        port: 80,
+        allowedRoutes: { namespaces: { from: "All" } },
+      }],
+    },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: "default", name: "echo", labels: { app: "echo" } },
+    spec: {
+      containers: [{
+        name: "echo",
+        image: "gatehouse/gatehouse:test",
+        args: ["echo", "--host=0.0.0.0", "--port=8080", "--name=echo"],
+        readinessProbe: { httpGet: { port: 8080, path: "/" }, periodSeconds: 1 },
+      }],
+    },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace: "default", name: "echo" },
+    spec: { selector: { app: "echo" }, ports: [{ port: 8080 }] },
+  },
+  {
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "HTTPRoute",
+    metadata: { namespace: "default", name: "echo" },
+    spec: {
+      parentRefs: [{ namespace: edge, name: "web" }],
+      rules: [{ backendRefs: [{ name: "echo", port: 8080 }] }],
+    },
+  },
+];
+
+const gatewayPath = `/apis/gateway.networking.k8s.io/v1/namespaces/${edge}/gateways/web`;
+
+async function programmed(cluster: Cluster): Promise<string> {
+  const gateway = await cluster.until({ what: "the Gateway to be programmed", seconds: 60 }, async () => {
+    const found = await cluster.get(gatewayPath);
+    return isTrue(found, "Programmed") && found;
+  });
+  return gateway.status.addresses[0].value;
+}
+
+Deno.test("a Gateway on a cluster", async (t) => {
+  await using cluster = await startCluster();
+  await cluster.apply(await Deno.readTextFile(`${root}deploy/crds/gatehouse.dev_envoyfleets.yaml`));
+  await cluster.until({ what: "EnvoyFleets" }, () => cluster.get("/apis/gatehouse.dev/v1alpha1/envoyfleets"));
+  await cluster.apply(operator);
+  await cluster.apply(web);
+
+  await t.step("it gets proxies and an address, and answers there", async () => {
+    const address = await programmed(cluster);
+    const { code, out } = await cluster.exec(["curl", "--silent", "--fail", `http://${address}/`]);
+    assertEquals(code, 0);
+    assertStringIncludes(out, "echo");
+    const pods = await cluster.get(`/api/v1/namespaces/${edge}/pods`);
+    assertEquals(pods.items.length, 2);
+  });
+
+  await t.step("the operator has nothing to complain of", async () => {
+    const { items: [pod] } = await cluster.get(`/api/v1/namespaces/${system}/pods`);
+    const log = await cluster.logs({ namespace: system, pod: pod.metadata.name, container: "gatehouse" });
+    const lines = log.trim().split("\n").map((line) => JSON.parse(line));
+    assert(lines.some(({ message }) => message === "Leading"));
+    assertEquals(lines.filter(({ level }) => level !== "info"), []);
+  });
+});
