@@ -6,6 +6,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { root } from "../support/command.ts";
 import { type Cluster, isTrue, type Json, startCluster } from "./support/cluster.ts";
+import { sendTraffic } from "./support/traffic.ts";
 
 const system = "gatehouse-system", edge = "edge";
 
@@ -134,6 +135,11 @@ async function programmed(cluster: Cluster): Promise<string> {
   return gateway.status.addresses[0].value;
 }
 
+async function podsOf(cluster: Cluster): Promise<readonly string[]> {
+  const { items } = await cluster.get(`/api/v1/namespaces/${edge}/pods`);
+  return items.map((pod: Json) => pod.metadata.name);
+}
+
 Deno.test("a Gateway on a cluster", async (t) => {
   await using cluster = await startCluster();
   await cluster.apply(await Deno.readTextFile(`${root}deploy/crds/gatehouse.dev_envoyfleets.yaml`));
@@ -148,6 +154,28 @@ Deno.test("a Gateway on a cluster", async (t) => {
     assertStringIncludes(out, "echo");
     const pods = await cluster.get(`/api/v1/namespaces/${edge}/pods`);
     assertEquals(pods.items.length, 2);
+  });
+
+  await t.step("another template replaces its proxies, and loses no request", async () => {
+    const address = await programmed(cluster);
+    await using traffic = sendTraffic(cluster, address, "echo.example.com");
+    await traffic.more();
+    const before = await podsOf(cluster);
+    await cluster.apply([{
+      apiVersion: "gatehouse.dev/v1alpha1",
+      kind: "EnvoyFleet",
+      metadata: { namespace: edge, name: "web" },
+      spec: { workload: { replicas: 2 }, drain: { seconds: 5 }, concurrency: 2 },
+    }]);
+    await cluster.until({ what: "other pods", seconds: 90 }, async () => {
+      const after = await podsOf(cluster);
+      return after.length === 2 && after.every((name) => !before.includes(name));
+    });
+    await traffic.more();
+    const { answers, connections, failures } = await traffic.stop();
+    assertEquals(failures, []);
+    assert(answers.http1 > 200 && answers.http2 > 200, "there was traffic");
+    assert(connections.http1 > 3 && connections.http2 > 1, "clients have moved");
   });
 
   await t.step("the operator has nothing to complain of", async () => {

@@ -299,3 +299,29 @@ Deno.test("due: names of labels are what GEP-1762 and Kubernetes have", () => {
   assertEquals(metadata.labels?.["gateway.networking.k8s.io/gateway-name"], "web");
   assertEquals(metadata.labels?.[labels.managedBy], "gatehouse");
 });
+
+Deno.test("due: what cannot be written is in the status of its Gateway alone, before anything that waits for it", () => {
+  const rig = infrastructure([
+    gatewayClass() as ApiObject,
+    gateway("web", [http]) as ApiObject,
+    gateway("other", [http]) as ApiObject,
+  ]);
+  const programmed = (name: string) => {
+    rig.graph.settle();
+    const status = rig.statuses.get(`Gateway/default/${name}`);
+    assert(status?.kind === "Gateway");
+    const { reason, message } = status.conditions.find(({ type }) => type === "Programmed")!;
+    return `${reason}: ${message}`;
+  };
+  assertEquals(programmed("web"), "AddressNotAssigned: Waiting for an address");
+  const refuse = (row: string, reason: string, message: string) =>
+    rig.world.refusals.set(row, { gateway: "default/web", reason, message });
+  refuse("Deployment/default/web", "NoResources", "no room");
+  refuse("Service/default/web", "Invalid", "no such class");
+  assertEquals(programmed("web"), "NoResources: no room; no such class");
+  assertEquals(programmed("other"), "AddressNotAssigned: Waiting for an address");
+  rig.world.refusals.delete("Deployment/default/web");
+  assertEquals(programmed("web"), "Invalid: no such class");
+  rig.world.refusals.delete("Service/default/web");
+  assertEquals(programmed("web"), "AddressNotAssigned: Waiting for an address");
+});
