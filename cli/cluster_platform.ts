@@ -69,7 +69,7 @@ export function clusterPlatform(
 ): ClusterPlatform {
   const { controllerName, image, xds, writer, clock, log, metrics, changed } = options;
   const cluster = createClusterWorld(graph);
-  const { proxies } = deriveProxies(graph, sources, cluster);
+  const { proxies, draining, shortages } = deriveProxies(graph, sources, cluster);
   const own = graph.source<Secret>("own secret");
   const authority = deriveAuthority(graph, { secrets: own, time: sources.time }, {
     ...options.authority,
@@ -86,6 +86,8 @@ export function clusterPlatform(
   ];
   return {
     proxies,
+    draining,
+    shortages,
     addresses: deriveAddresses(graph, sources),
     accounts: deriveAccounts(graph, sources, cluster),
     authority,
