@@ -96,6 +96,8 @@ function portText(addresses: Addresses | undefined, port: number, transport: str
 /** Tells one by one what keeps the gateway from being ready. */
 function* missingIn(operator: Operator): Generator<string, void> {
   for (const plural of operator.loop.awaited) yield `the list of ${plural}`;
+  // Tables that are half way say nothing about what is due.
+  if (operator.graph.settling) yield "changes that are being taken in";
   for (const [key] of operator.translation.due.entries()) yield `the status of ${key}`;
   yield* pendingIn(operator);
 }

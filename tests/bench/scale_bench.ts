@@ -32,10 +32,18 @@ async function measure(routes: number, report: Report): Promise<void> {
   });
   const start = performance.now();
   await stand.start("--concurrency", "1");
+  await stand.begun();
+  await using watched = probe(stand);
   await stand.ready();
   report.value(`start with ${routes} routes until all are programmed, statuses written`, "s", since(start), {
     most: 6,
   });
+  report.value(
+    "the same: longest wait of a probe from when everything is listed",
+    "ms",
+    await watched.longest(),
+    { most: 50 },
+  );
   const rested = await stand.quiet();
   report.value(`time of the operator for that`, "CPU s", rested.cpu);
   report.value(`operator with ${routes} routes, resident`, "MB", rested.resident, { most: 350 });

@@ -122,6 +122,7 @@ export function piecesAreOneGo(engine: Engine, runs = 40): void {
       change(live, rnd);
       while (graph.settle(() => true) === undefined) {
         pieces++;
+        assert(graph.settling);
         if (rnd.oneIn(4)) change(live, rnd); // For the next settle.
       }
       for (const name of ["gateways", "services", "routes"] as const) {
@@ -129,6 +130,7 @@ export function piecesAreOneGo(engine: Engine, runs = 40): void {
         target.replace(live[name].entries());
       }
       whole.settle();
+      assert(!graph.settling);
       assertEquals(dump(live), dump(other), `seed ${seed}, step ${step}`);
     }
   }

@@ -54,6 +54,19 @@ export class Stand implements AsyncDisposable {
     await Promise.resolve();
   }
 
+  /** Resolves once the operator has listed everything: its start is over, and work begins. */
+  async begun(): Promise<void> {
+    using client = Deno.createHttpClient({
+      proxy: { transport: "unix", path: `${this.data}/operator.sock` },
+    });
+    for (let ok = false; !ok;) {
+      await systemClock.sleep(20);
+      const response = await fetch("http://operator/readyz", { client }).catch(() => undefined);
+      await response?.body?.cancel();
+      ok = response?.ok ?? false;
+    }
+  }
+
   /** Resolves once all Gateways and routes are programmed, and their statuses written. */
   async ready(): Promise<void> {
     await this.#running.line(/^ready/);
