@@ -40,7 +40,7 @@ function compare(sets: number, pair: KeyPair, report: Report): void {
   report.value(`${what}: first settle`, "ms", whole.first);
   linear(`${what}: first settle`, whole.first, half.first);
   for (const [name, samples] of Object.entries(whole.edits)) {
-    report.samples(`${what}: ${name}`, "ms", samples, { most: 50 });
+    report.samples(`${what}: ${name}`, "ms", samples);
     linear(`${what}: ${name}`, least(samples), least(half.edits[name]!));
   }
 }

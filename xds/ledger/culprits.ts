@@ -42,12 +42,21 @@ export interface CulpritsOptions {
   readonly changed: (origin: Origin) => void;
 }
 
+/** What proxies say against some pieces, each thing once, and whether some are held back to find that out. */
+export interface Charges {
+  readonly complaints: readonly string[];
+  readonly held: boolean;
+}
+
+const none: Charges = { complaints: [], held: false };
+
 export class Culprits {
   readonly #options: CulpritsOptions;
   readonly #pieces = new Map<Key, PieceState>();
   readonly #piecesOf = new Map<ResourceId, Set<PieceState>>();
   readonly #searches = new Map<ResourceId, Search>();
-  readonly #rejected = new Set<PieceState>();
+  /** The pieces that are held back or rejected: mostly none. */
+  readonly #withheld = new Set<PieceState>();
   /** Whether what was decided has not had an effect yet. */
   #unsettled = false;
   #seq = 0;
@@ -82,7 +91,7 @@ export class Culprits {
         standing: old?.standing ?? { state: "given" },
       };
       this.#pieces.set(piece.id, state);
-      if (state.standing.state === "rejected") this.#rejected.add(state);
+      if (state.standing.state !== "given") this.#withheld.add(state);
       for (const id of piece.resources) {
         const pieces = this.#piecesOf.get(id);
         if (pieces) pieces.add(state);
@@ -91,8 +100,16 @@ export class Culprits {
     }
   }
 
-  standing(piece: Key): Standing {
-    return this.#pieces.get(piece)?.standing ?? { state: "given" };
+  chargesAgainst(pieces: readonly Piece[]): Charges {
+    if (this.#withheld.size === 0) return none;
+    const standings = pieces.flatMap(({ id }) => this.#pieces.get(id)?.standing ?? []);
+    const complaints = standings.flatMap((standing) =>
+      standing.state === "rejected" ? [standing.complaint] : []
+    );
+    return {
+      complaints: [...new Set(complaints)],
+      held: standings.some(({ state }) => state === "held"),
+    };
   }
 
   /** Whether an answer about this resource is waited for. */
@@ -107,11 +124,11 @@ export class Culprits {
 
   /** Tries again what no proxy refuses any more, since those that did have been replaced by another version. */
   reconsider(): void {
-    if (this.#rejected.size === 0) return;
+    if (this.#withheld.size === 0) return;
     const present = new Set<string>();
     for (const { software } of this.#options.progress.connected()) present.add(software);
     if (present.size === 0) return;
-    for (const state of this.#rejected) {
+    for (const state of this.#withheld) {
       const { standing } = state;
       if (standing.state === "rejected" && !present.has(standing.software)) {
         this.#set(state, { state: "given" });
@@ -213,8 +230,8 @@ export class Culprits {
     const { id, content } = state.piece;
     for (const search of this.#searches.values()) if (search !== by) search.forget(id);
     state.standing = standing;
-    if (standing.state === "rejected") this.#rejected.add(state);
-    else this.#rejected.delete(state);
+    if (standing.state === "given") this.#withheld.delete(state);
+    else this.#withheld.add(state);
     state.since = this.#seq + 1;
     this.#unsettled = true;
     this.#options.reject(
@@ -228,7 +245,7 @@ export class Culprits {
 
   #drop(state: PieceState): void {
     this.#pieces.delete(state.piece.id);
-    this.#rejected.delete(state);
+    this.#withheld.delete(state);
     for (const id of state.piece.resources) {
       const pieces = this.#piecesOf.get(id);
       pieces?.delete(state);

@@ -278,15 +278,11 @@ export class GatewayLedger {
 
   #verdictOf(entry: Entry): Pick<Verdict, "state" | "message"> {
     const { contribution, waiting } = entry, expected = this.#expected.length;
-    const standings = contribution.pieces.map(({ id }) => this.#culprits.standing(id));
-    const complaints = standings.flatMap((standing) =>
-      standing.state === "rejected" ? [standing.complaint] : []
-    );
-    if (complaints.length > 0) return { state: "rejected", message: [...new Set(complaints)].join("; ") };
-    if (standings.some(({ state }) => state === "held")) {
-      return { state: "pending", message: "Finding out which of several changes the proxies refuse" };
-    }
-    const silent = [...waiting].filter(({ silent }) => silent).length;
+    const { complaints, held } = this.#culprits.chargesAgainst(contribution.pieces);
+    if (complaints.length > 0) return { state: "rejected", message: complaints.join("; ") };
+    if (held) return { state: "pending", message: "Finding out which of several changes the proxies refuse" };
+    let silent = 0;
+    for (const proxy of waiting) if (proxy.silent) silent++;
     if (expected > 0 && silent === waiting.size && silent < expected) entry.latched = true;
     if (entry.latched) return { state: "programmed", message: silent > 0 ? leftOut(silent, expected) : "" };
     if (expected === 0) return { state: "pending", message: "No proxy is ready" };
