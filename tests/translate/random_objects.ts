@@ -69,7 +69,37 @@ function gatewayClass(rnd: Random): Raw {
     spec: {
       controllerName: name === "theirs" || rnd.oneIn(8) ? "example.com/other" : controllerName,
       ...rnd.oneIn(8) && { parametersRef: { group: "example.com", kind: "X", name: "x" } },
+      ...rnd.oneIn(10) && {
+        parametersRef: { ...parametersRef(rnd), ...!rnd.oneIn(8) && { namespace: rnd.pick(namespaces) } },
+      },
     },
+  };
+}
+
+function parametersRef(rnd: Random): Raw {
+  return { group: "gatehouse.dev", kind: "EnvoyFleet", name: rnd.pick(["f1", "f1", "f2", "missing"]) };
+}
+
+function fleet(rnd: Random): Raw {
+  return {
+    apiVersion: "gatehouse.dev/v1alpha1",
+    kind: "EnvoyFleet",
+    metadata: meta(rnd, "EnvoyFleet", rnd.pick(namespaces), rnd.pick(["f1", "f2"])),
+    spec: {
+      ...rnd.oneIn(2) &&
+        { workload: rnd.pick<Raw>([{ replicas: 2 }, { autoscaling: {} }, { kind: "DaemonSet" }]) },
+      ...rnd.oneIn(2) && {
+        accessLog: rnd.pick<Raw>([{}, { enabled: false }, { fields: { a: "%PROTOCOL%" } }, { text: "a" }]),
+      },
+      ...rnd.oneIn(2) && {
+        tracing: {
+          collector: rnd.pick<Raw>([{ host: "otel.example.com" }, { service: { name: "otel" } }]),
+          ...rnd.oneIn(2) && { sampling: { numerator: 1, denominator: 10 } },
+        },
+      },
+      ...rnd.oneIn(8) && { logLevel: "unheard of" },
+    },
+    ...rnd.oneIn(2) && { status: { conditions: conditions(rnd) } },
   };
 }
 
@@ -117,6 +147,7 @@ function gateway(rnd: Random): Raw {
       ...rnd.oneIn(2) && { tls: gatewayTls(rnd) },
       ...rnd.oneIn(8) &&
         { addresses: [{ type: rnd.pick(["IPAddress", "NamedAddress"]), value: "192.0.2.1" }] },
+      ...rnd.oneIn(8) && { infrastructure: { parametersRef: parametersRef(rnd) } },
     },
     ...rnd.oneIn(2) && { status: { conditions: conditions(rnd) } },
   };
@@ -444,6 +475,7 @@ export function object(rnd: Random): ApiObject {
     configMap,
     policy,
     policy,
+    fleet,
   ])(rnd);
 }
 
@@ -456,7 +488,7 @@ export function beginning(rnd: Random): readonly ApiObject[] {
       metadata: meta(rnd, "GatewayClass", undefined, "ours"),
       spec: { controllerName },
     } as ApiObject,
-    ...[service, slice, secret, gateway, listenerSet, configMap, policy].flatMap((make) =>
+    ...[service, slice, secret, gateway, listenerSet, configMap, policy, fleet].flatMap((make) =>
       Array.from({ length: 10 }, () => make(rnd) as ApiObject)
     ),
     ...Array.from({ length: 30 }, () => object(rnd)),
