@@ -127,6 +127,15 @@ const web: readonly Json[] = [
 
 const gatewayPath = `/apis/gateway.networking.k8s.io/v1/namespaces/${edge}/gateways/web`;
 
+/** Where the objects of the Gateway are. */
+const children = [
+  ...["pods", "services", "serviceaccounts", "configmaps"].map((plural) =>
+    `/api/v1/namespaces/${edge}/${plural}`
+  ),
+  ...["deployments", "daemonsets"].map((plural) => `/apis/apps/v1/namespaces/${edge}/${plural}`),
+  `/apis/policy/v1/namespaces/${edge}/poddisruptionbudgets`,
+].map((path) => `${path}?labelSelector=app.kubernetes.io/managed-by%3Dgatehouse`);
+
 async function programmed(cluster: Cluster): Promise<string> {
   const gateway = await cluster.until({ what: "the Gateway to be programmed", seconds: 60 }, async () => {
     const found = await cluster.get(gatewayPath);
@@ -176,6 +185,20 @@ Deno.test("a Gateway on a cluster", async (t) => {
     assertEquals(failures, []);
     assert(answers.http1 > 200 && answers.http2 > 200, "there was traffic");
     assert(connections.http1 > 3 && connections.http2 > 1, "clients have moved");
+  });
+
+  await t.step("it goes with everything that was made for it, and nothing is made again", async () => {
+    await cluster.kubectl("delete", `--namespace=${edge}`, "--wait=false", "gateway", "web");
+    await cluster.until({ what: "the Gateway and its objects to go", seconds: 90 }, async () => {
+      const lists = await Promise.all([gatewayPath, ...children].map((path) => cluster.get(path)));
+      return lists.every((list) => list === undefined || list.items?.length === 0);
+    });
+    const { events } = await cluster.audit();
+    const made = events.filter(({ verb, userAgent = "", objectRef, responseStatus }) =>
+      verb === "patch" && userAgent.includes("(operator") && objectRef?.resource === "deployments" &&
+      responseStatus?.code === 201
+    );
+    assertEquals(made.length, 1);
   });
 
   await t.step("the operator has nothing to complain of", async () => {

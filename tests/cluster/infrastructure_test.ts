@@ -457,11 +457,12 @@ test("nothing is made for what is about to go", async () => {
   assertEquals(operator.rig.due.size, 0);
   assertEquals(operator.told, []);
   await kube.patch(gateway, key, [{ op: "remove", path: "/metadata/finalizers" }]);
-  // The garbage collector takes the rest.
+  // The garbage collector takes the rest. It looks for new kinds every half a minute.
   await operator.until(
     "everything is gone",
     ({ cluster }) =>
       cluster.Deployment.size + cluster.ServiceAccount.size + cluster.PodDisruptionBudget.size === 0,
+    90_000,
   );
   assertEquals(operator.told, []);
 });

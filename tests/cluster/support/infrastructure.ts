@@ -62,7 +62,7 @@ function startForReal({ configuration, readiness }: ProxyInput): ProxyStart {
   };
 }
 
-/** How long anything may take, in milliseconds. */
+/** How long anything may take, in milliseconds, but for what says otherwise. */
 const deadline = 20_000;
 
 export interface Told {
@@ -160,16 +160,16 @@ export class InfrastructureOperator implements AsyncDisposable {
   }
 
   /** Waits until something holds of the tables. */
-  async until(what: string, holds: (rig: Rig) => boolean): Promise<void> {
+  async until(what: string, holds: (rig: Rig) => boolean, patience = deadline): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const due = () =>
       JSON.stringify([...this.rig.due.entries()].map(([row, { action, ...more }]) => [row, action, more]));
     const timer = setTimeout(
       () =>
         reject(
-          new Error(`${what}: not within ${deadline} ms; due: ${due()}; log: ${JSON.stringify(this.told)}`),
+          new Error(`${what}: not within ${patience} ms; due: ${due()}; log: ${JSON.stringify(this.told)}`),
         ),
-      deadline,
+      patience,
     );
     const look = () => holds(this.rig) && resolve();
     this.#changed.add(look);
