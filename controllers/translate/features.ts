@@ -16,6 +16,7 @@ const names = [
   "GatewayFrontendClientCertificateValidationInsecureFallback",
   "GatewayHTTPListenerIsolation",
   "GatewayHTTPSListenerDetectMisdirectedRequests",
+  "GatewayInfrastructure",
   "GatewayPort8080",
   "GatewayRouteHostnameIntersectionPrecedence",
   "GatewayStaticAddresses",
