@@ -97,9 +97,9 @@ async function listOnce<T extends ApiObject>(
   }
 }
 
-/** The media type of objects that are metadata alone. */
+/** Accepts objects that are metadata alone, and whole ones of a server that knows no other. */
 export function partialMetadata(as: "PartialObjectMetadata" | "PartialObjectMetadataList"): string {
-  return `application/json;as=${as};g=meta.k8s.io;v=v1`;
+  return `application/json;as=${as};g=meta.k8s.io;v=v1,application/json`;
 }
 
 /**

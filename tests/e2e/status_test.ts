@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { gateway, httpRoute } from "../../crds/mod.ts";
+import { gateway, gatewayClass, httpRoute } from "../../crds/mod.ts";
 import { gatehouse, run, Running, succeed } from "../support/command.ts";
 import { gatewayNamed, routeNamed, startGateway } from "./gateway.ts";
 
@@ -18,8 +18,15 @@ Deno.test("status shows objects and proxies, fails where something is wrong, and
   const status = (...flags: readonly string[]) =>
     gatehouse("status", "--data", data, "--kubeconfig", api.kubeconfig, ...flags);
 
+  const ours = await kube.get(gatewayClass, { name: "gatehouse" });
+  assertEquals(
+    ours.status?.conditions?.map(({ type, status }) => `${type} ${status}`),
+    ["Accepted True", "SupportedVersion True"],
+  );
+  assert(ours.status?.supportedFeatures?.some(({ name }) => name === "HTTPRoute"));
+
   const text = await succeed(status());
-  assertMatch(text, /^Gateway default\/web {2}127\.0\.49\.1 .*Accepted.*Programmed$/m);
+  assertMatch(text, /^Gateway default\/web {2}127\.0\.49\.1 .*Accepted.*Programmed {2}ResolvedRefs$/m);
   assertMatch(text, /^ {2}proxy default\/web\/0 {2}in sync {2}Envoy \d/m);
   assertMatch(text, /^HTTPRoute default\/r$/m);
 

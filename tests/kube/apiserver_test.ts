@@ -1,7 +1,15 @@
 /** The client against the project's own API server, over TLS with the client certificate of its kubeconfig. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { ApiObject } from "../../crds/kind.ts";
-import { eventsEvent, gateway, gatewayClass, lease, listenerSet, service } from "../../crds/mod.ts";
+import {
+  customResourceDefinition,
+  eventsEvent,
+  gateway,
+  gatewayClass,
+  lease,
+  listenerSet,
+  service,
+} from "../../crds/mod.ts";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import { Discovery } from "../../kube/discovery.ts";
@@ -96,6 +104,23 @@ class Mirror implements AsyncDisposable {
     await this.#done;
   }
 }
+
+Deno.test("definitions are listed and watched by their metadata alone", async () => {
+  await using api = await start();
+  const { objects } = await list(api.kube, customResourceDefinition, { metadataOnly: true });
+  const found = objects.find(({ metadata }) => metadata.name === "gateways.gateway.networking.k8s.io")!;
+  assertEquals(Object.keys(found).sort(), ["apiVersion", "kind", "metadata"]);
+  assertEquals([found.apiVersion, found.kind], ["apiextensions.k8s.io/v1", "CustomResourceDefinition"]);
+  assert(found.metadata.annotations?.["gateway.networking.k8s.io/bundle-version"]?.startsWith("v1."));
+  const stop = new AbortController();
+  const options = { clock, metadataOnly: true, signal: stop.signal };
+  for await (const event of watch(api.kube, customResourceDefinition, options)) {
+    assert(event.type === "replace");
+    assertEquals(event.objects.length, objects.length);
+    break;
+  }
+  stop.abort();
+});
 
 Deno.test("objects: create, read, patch, conflict, delete", async () => {
   await using api = await start();

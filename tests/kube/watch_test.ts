@@ -93,10 +93,16 @@ Deno.test("asks for metadata alone, and keeps no more even of a server that send
   await using run = new Run({ metadataOnly: true });
   const listed = await run.server.next();
   const partial = { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
-  assertEquals(listed.options.accept, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+  assertEquals(
+    listed.options.accept,
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+  );
   listed.answer(page(10, [{ ...widget("a", 3), ...partial }, widget("b", 4, { spec: { large: true } })]));
   const watched = await run.server.next();
-  assertEquals(watched.options.accept, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+  assertEquals(
+    watched.options.accept,
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+  );
   const wire = watched.open();
   wire.send("MODIFIED", { ...widget("a", 11), ...partial });
   wire.send("BOOKMARK", { ...partial, metadata: { resourceVersion: "12" } });
