@@ -5,7 +5,7 @@
  */
 import type { RestClient } from "@cloudydeno/kubernetes-apis/common.ts";
 import type { RequestOptions } from "@cloudydeno/kubernetes-apis/deps.ts";
-import { ConnectionError } from "../../kube/errors.ts";
+import { ConnectionError, KubeError } from "../../kube/errors.ts";
 import type { Issuer } from "./jwt.ts";
 
 export class TokenServer {
@@ -32,7 +32,7 @@ export class TokenServer {
     performRequest: ((options: RequestOptions) => this.#perform(options)) as RestClient["performRequest"],
   };
 
-  async #perform({ path, bodyJson, abortSignal }: RequestOptions): Promise<unknown> {
+  async #perform({ path, accept, bodyJson, abortSignal }: RequestOptions): Promise<unknown> {
     const question = path.endsWith("/tokenreviews");
     if (question) this.reviews++;
     else this.looks++;
@@ -45,7 +45,10 @@ export class TokenServer {
         );
       }
       if (this.state === "down") throw new ConnectionError("connection refused");
-      if (path === "/openid/v1/jwks") return this.keys;
+      if (path === "/openid/v1/jwks") {
+        if (!accept?.includes("application/jwk-set+json")) throw new KubeError(`GET ${path}`, 406, {});
+        return this.keys;
+      }
       if (path === "/.well-known/openid-configuration") return { issuer: this.issuer };
       if (!question) throw new Error(`Nobody asks for ${path}`);
       return { status: this.answer(reviewOf(bodyJson)) };
