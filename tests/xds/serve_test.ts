@@ -12,7 +12,7 @@ import { type ProxyEvent, resourceKey, type XdsResource } from "../../xds/types.
 import type { DeltaDiscoveryRequest } from "../../xds/wire/envoy/discovery.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { Channel } from "./support/channel.ts";
-import { ack, request, resource } from "./support/fake_envoy.ts";
+import { ack, nack, request, resource } from "./support/fake_envoy.ts";
 
 /** A table which says that all its rows have changed, as after a settle. */
 function changed(...rows: readonly XdsResource[]): Table<XdsResource> {
@@ -118,6 +118,38 @@ Deno.test("a stream ends with its lifetime, with the signal, with its requests, 
   failed.requests.end(new Error("connection reset"));
   await assertRejects(() => failed.ended, Error, "connection reset");
   assertEquals(failed.events.at(-1)?.type, "disconnected");
+});
+
+Deno.test("that a proxy drains is its own affair: it is told to have what others have, and its refusal is nobody's fault", async () => {
+  const { cache, requests, responses, events, abort, ended } = open();
+  cache.update(changed(resource("listener:a", "1"), resource("cluster:c", "1")));
+  requests.send({ ...request("listener"), node: { id: "proxy", cluster: "default/gw" } });
+  await settle();
+  requests.send(ack(responses[0]!));
+  await settle();
+  const told = () =>
+    events.map((event) => "id" in event ? `${event.type} ${event.id} ${event.version}` : event.type);
+  assertEquals(told(), ["connected", "acked listener:a 1"]);
+  cache.drain(new Set(["another"]));
+  await settle();
+  assertEquals(responses.length, 1);
+  cache.drain(new Set(["another", "proxy"]));
+  await settle();
+  const variant = responses[1]!.resources[0]!;
+  assertEquals([responses[1]!.resources.length, variant.name, variant.version === "1"], [1, "a", false]);
+  requests.send(nack(responses[1]!, "no"));
+  await settle();
+  assertEquals(told(), ["connected", "acked listener:a 1"]);
+  cache.update(changed(resource("listener:a", "2")));
+  await settle();
+  requests.send(ack(responses[2]!));
+  await settle();
+  assertEquals(told(), ["connected", "acked listener:a 1", "acked listener:a 2"]);
+  cache.drain(new Set());
+  await settle();
+  assertEquals(responses[3]!.resources.map(({ version }) => version), ["2"]);
+  abort.abort();
+  await ended;
 });
 
 Deno.test("waiting ends by the clock, with nothing else happening", async () => {
