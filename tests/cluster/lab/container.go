@@ -196,6 +196,7 @@ func (w *podWorker) secure(spec *podspec.Spec, c *v1.Container) error {
 	spec.NoNewPrivileges = !ptr.Deref(own.AllowPrivilegeEscalation, true)
 	if own.Capabilities != nil {
 		spec.DropCapabilities = slices.ContainsFunc(own.Capabilities.Drop, func(c v1.Capability) bool { return strings.EqualFold(string(c), "all") })
+		spec.KeepBindService = slices.Contains(own.Capabilities.Add, "NET_BIND_SERVICE")
 	}
 	spec.Sysctls = map[string]string{}
 	for _, s := range pod.Sysctls {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -38,6 +39,10 @@ func setupNamespaces() error {
 			return err
 		}
 	}
+	// Of the machine, and counted by user: all Envoys are the same one, and each takes several.
+	if err := atLeast("/proc/sys/fs/inotify/max_user_instances", 8192); err != nil {
+		return err
+	}
 	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
 		return err
 	}
@@ -48,6 +53,18 @@ func setupNamespaces() error {
 		"route add "+serviceCIDR+" dev up0 src "+nodeIP,
 		// The same for addresses that kube-proxy answers but that lb.go does not hand out: externalIPs of Services.
 		"route add 172.18.0.0/16 dev up0 src "+nodeIP)
+}
+
+// atLeast raises a setting of the kernel, if need be.
+func atLeast(file string, value int) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if now, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && now >= value {
+		return nil
+	}
+	return os.WriteFile(file, []byte(strconv.Itoa(value)), 0o644)
 }
 
 // ip runs lines of the ip command in one batch.

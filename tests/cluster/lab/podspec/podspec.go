@@ -15,6 +15,7 @@ type Spec struct {
 	Groups           []int
 	NoNewPrivileges  bool
 	DropCapabilities bool
+	KeepBindService  bool // CAP_NET_BIND_SERVICE stays all the same
 	Sysctls          map[string]string
 	Files            map[string]string // written into the root
 	Mounts           []Mount

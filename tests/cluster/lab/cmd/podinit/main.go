@@ -80,6 +80,9 @@ func run() error {
 func giveUp(s *podspec.Spec) error {
 	if s.DropCapabilities {
 		for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+			if c == unix.CAP_NET_BIND_SERVICE && s.KeepBindService {
+				continue
+			}
 			if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EINVAL {
 				return fmt.Errorf("capabilities: %w", err)
 			}
