@@ -1,0 +1,162 @@
+/**
+ * The official Gateway API conformance suite, built and run in a cluster.
+ *
+ * Each version is a Go module of its own (`v1.6.3/`, `v1.7.0/`), since Go has no two versions of one module in a program.
+ * The backends that the suite deploys are `echo/`, whatever image it asks for.
+ *
+ * @module
+ */
+import { parse } from "yaml";
+import type { Cluster } from "../cluster/support/cluster.ts";
+import type { Images } from "../cluster/support/images.ts";
+import { root } from "../support/command.ts";
+import { TextLineStream } from "../support/lines.ts";
+import type { CacheOptions } from "../tools/cache.ts";
+import { goProgram } from "../tools/go.ts";
+
+/** The versions of Gateway API whose suites there are. */
+export const versions = ["1.6.3", "1.7.0"] as const;
+export type Version = (typeof versions)[number];
+
+const folder = `${root}tests/conformance`;
+
+/** What Go has to be told to build a version: one that needs a newer Go than this machine's has Go fetch it. */
+const goFor: { readonly [version in Version]: { readonly [name: string]: string } } = {
+  "1.6.3": {},
+  "1.7.0": { GOTOOLCHAIN: "go1.27.0" },
+};
+
+/** Builds the suite, if need be; gives the program. */
+export async function buildSuite(version: Version, options: CacheOptions): Promise<string> {
+  const built = await goProgram({
+    name: `conformance-${version}`,
+    module: `${folder}/v${version}`,
+    packages: { suite: "." },
+    test: true,
+    takes: "4 minutes",
+    env: goFor[version],
+  }, options);
+  return `${built}/suite`;
+}
+
+/** The images that the suites' backends ask for. */
+export async function echoImages(options: CacheOptions): Promise<Images> {
+  const echo = await goProgram(
+    { name: "echo", module: `${folder}/echo`, packages: { echo: "." }, takes: "1 minute" },
+    options,
+  );
+  const image = { layers: [echo], entrypoint: ["/echo"], user: 65532 };
+  return {
+    "registry.k8s.io/gateway-api/echo-basic": image,
+    "registry.k8s.io/gateway-api/conformance/echo-basic": image,
+  };
+}
+
+export interface SuiteRun {
+  readonly cluster: Cluster;
+  /** As from {@linkcode buildSuite}. */
+  readonly program: string;
+  readonly profiles: readonly string[];
+  /** The one test to run; all of them if absent. */
+  readonly test?: string;
+  /** One that a load balancer has to give, and one that it cannot. */
+  readonly addresses: { readonly usable: string; readonly unusable: string };
+  /** The files to write: the suite's report, and what it prints. */
+  readonly report: string;
+  readonly log: string;
+  /** For the suite itself. */
+  readonly flags: readonly string[];
+  /** Is told the name of each test that begins. */
+  progress?(test: string): void;
+}
+
+/** What came of a run. */
+export interface Outcome {
+  readonly passed: readonly string[];
+  readonly failed: readonly string[];
+  /** Tests that a profile wants, and that did not run. */
+  readonly skipped: readonly string[];
+  /** Features of the profiles that are not claimed. */
+  readonly unsupported: readonly string[];
+  /** Why there is no result, if there is none: the last words of the suite. */
+  readonly broken?: string;
+}
+
+/** Runs the suite where the cluster's pods and load balancers can be reached. */
+export async function runSuite(run: SuiteRun): Promise<Outcome> {
+  const { cluster, program, profiles, addresses, report, log } = run;
+  const [command, ...args] = cluster.command([
+    program,
+    "-test.v",
+    "-test.timeout=60m",
+    "-test.run=^TestConformance$",
+    "-gateway-class=gatehouse",
+    `-conformance-profiles=${profiles.join(",")}`,
+    ...run.test === undefined ? [] : [`-run-test=${run.test}`],
+    `-usable-address=${addresses.usable}`,
+    `-unusable-address=${addresses.unusable}`,
+    `-report-output=${report}`,
+    ...implementation,
+    ...run.flags,
+  ]);
+  const child = new Deno.Command(command, {
+    args,
+    env: { KUBECONFIG: `${cluster.folder}/admin.kubeconfig` },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  using file = await Deno.open(log, { create: true, write: true, truncate: true });
+  const writer = file.writable.getWriter(), encoder = new TextEncoder();
+  const lines: string[] = [];
+  for await (
+    const line of child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
+  ) {
+    await writer.write(encoder.encode(`${line}\n`));
+    const [, begun] = line.match(/^=== RUN +TestConformance\/([^/]+)$/) ?? [];
+    if (begun !== undefined) run.progress?.(begun);
+    lines.push(line);
+  }
+  const { success } = await child.status;
+  return outcomeOf(lines, await Deno.readTextFile(report).catch(() => ""), success);
+}
+
+/** How the report names us. */
+const implementation = [
+  "-organization=gatehouse",
+  "-project=gatehouse",
+  "-url=https://gatehouse.dev",
+  "-version=0.1.0",
+  "-contact=https://gatehouse.dev",
+];
+
+interface Status {
+  readonly skippedTests?: readonly string[];
+  readonly unsupportedFeatures?: readonly string[];
+}
+
+interface Report {
+  readonly profiles?: readonly { readonly core: Status; readonly extended?: Status }[];
+}
+
+/** Reads what `go test -v` printed, and the report. */
+export function outcomeOf(lines: readonly string[], report: string, success: boolean): Outcome {
+  const results = lines.flatMap((line) => {
+    const [, result, name] = line.match(/^ {4}--- (PASS|FAIL|SKIP): TestConformance\/(\S+) /) ?? [];
+    return result === undefined || name === undefined ? [] : [{ result, name }];
+  });
+  const named = (which: string) => results.flatMap(({ result, name }) => result === which ? [name] : []);
+  const { profiles = [] } = (parse(report) ?? {}) as Report;
+  const statuses = profiles.flatMap(({ core, extended }) => extended ? [core, extended] : [core]);
+  const all = (of: (status: Status) => readonly string[] | undefined) =>
+    [...new Set(statuses.flatMap((status) => of(status) ?? []))].sort();
+  const passed = named("PASS"), failed = named("FAIL");
+  const isBroken = failed.length === 0 && (!success || passed.length === 0);
+  return {
+    passed,
+    failed,
+    skipped: all(({ skippedTests }) => skippedTests),
+    unsupported: all(({ unsupportedFeatures }) => unsupportedFeatures),
+    ...isBroken && { broken: lines.slice(-30).join("\n") },
+  };
+}
