@@ -21,6 +21,8 @@ import { startXdsServer } from "../xds/grpc/server.ts";
 import { type ClusterPlatform, clusterPlatform } from "./cluster_platform.ts";
 import { serveHttp } from "./http_port.ts";
 import { abortable } from "./abortable.ts";
+import { type ReportAddress, ReportClient } from "./report_client.ts";
+import { type ReportServer, serveReports } from "./report_server.ts";
 import { standForElection } from "./leadership.ts";
 import { operate, type Operator } from "./operate.ts";
 import { byToken } from "./proxy_tokens.ts";
@@ -73,7 +75,8 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
   const { namespace, ip } = replica, hostname = ip.includes(":") ? "::" : "0.0.0.0";
   await using stack = new AsyncDisposableStack();
   const metrics = createMetrics({ clock, version });
-  const started: { operator?: Operator<ClusterPlatform> } = {}, state = { complete: false, stopping: false };
+  const started: { operator?: Operator<ClusterPlatform>; reports?: ReportServer } = {},
+    state = { complete: false, leading: false, stopping: false };
   const certificate = new OwnCertificate({
     leaf: {
       commonName: "gatehouse",
@@ -83,7 +86,10 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
     times: authorityTimes,
     clock,
     log,
-    changed: (credentials) => started.operator?.xds.rotate(credentials),
+    changed(credentials) {
+      started.operator?.xds.rotate(credentials);
+      started.reports?.use(credentials);
+    },
   });
   const http = stack.use(serveHttp({
     hostname,
@@ -150,9 +156,22 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
     },
   });
   stack.use(operator.xds);
+  const { ledger } = operator;
+  const reports = started.reports = stack.use(
+    await serveReports({ ledger, hostname, port: ports.reports, leads: () => state.leading, clock, log }),
+  );
+  const client = new ReportClient({
+    ledger,
+    credentials: () => certificate.credentials,
+    serverName: xdsServerName(replica),
+    clock,
+    log,
+  });
+  scope.spawn("reports", (signal) => client.run(signal));
   scope.spawn("certificate", (signal) => certificate.run(signal));
   scope.spawn("keys of tokens", (signal) => tokens.run(signal));
 
+  const identity = identityOf(replica, reports.port, options.nonce);
   const resign = new AbortController(), resigned = Promise.withResolvers<void>();
   scope.spawn("leadership", async (signal) => {
     using linked = linkSignals(signal, resign.signal);
@@ -162,15 +181,21 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
         kube,
         namespace,
         lease,
-        identity: `${replica.pod}_${options.nonce}`,
+        identity,
         clock,
         log,
         metrics,
         signal: linked.signal,
-        observed: () => {},
+        observed: (holder) => client.follow(holder === identity ? undefined : addressIn(holder)),
         async lead(leadership) {
           using _ = fence.open(leadership);
-          await operator.lead(leadership.signal);
+          state.leading = true;
+          try {
+            await operator.lead(leadership.signal);
+          } finally {
+            state.leading = false;
+            reports.hangUp();
+          }
         },
       });
     } catch (error) {
@@ -208,6 +233,17 @@ async function linger(clock: Clock, signal: AbortSignal): Promise<void> {
 }
 
 const minute = 60_000;
+
+/** Names a process, for the Lease: which pod it is in, and where others reach it. */
+function identityOf({ pod, ip }: Replica, port: number, nonce: string): string {
+  return [pod, `${ip.includes(":") ? `[${ip}]` : ip}:${port}`, nonce].join("_");
+}
+
+/** Where the holder of the Lease is reached. */
+function addressIn(identity: string): ReportAddress | undefined {
+  const [, host, port] = /_\[?([^_\]]+)\]?:(\d+)_/.exec(identity) ?? [];
+  return host === undefined ? undefined : { host, port: Number(port) };
+}
 
 /** The DNS name by which proxies find the xDS servers, and which is in their certificates. */
 export function xdsServerName({ service, namespace }: Pick<Replica, "service" | "namespace">): string {

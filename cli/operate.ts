@@ -135,6 +135,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     clock,
     wake: () => loop.changed(),
     metrics: xdsMetrics,
+    leading: false,
   });
   scope.signal.addEventListener("abort", () => ledger[Symbol.dispose](), { once: true });
 
@@ -264,10 +265,18 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     watches,
     async lead(signal) {
       await abortable(loop.ready, signal);
-      await using term = new Scope(signal);
-      for (const effect of effects) term.spawn(effect.name, (signal) => effect.run(signal));
-      if (recorder) term.spawn("events", (signal) => recorder.run(signal));
-      await term.join();
+      ledger.lead(true);
+      try {
+        // What is due follows from that.
+        loop.changed();
+        await abortable(loop.next, signal);
+        await using term = new Scope(signal);
+        for (const effect of effects) term.spawn(effect.name, (signal) => effect.run(signal));
+        if (recorder) term.spawn("events", (signal) => recorder.run(signal));
+        await term.join();
+      } finally {
+        ledger.lead(false);
+      }
     },
   };
   return operator;

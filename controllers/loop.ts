@@ -54,6 +54,11 @@ export class Loop {
     return this.#ready.promise;
   }
 
+  /** Resolves after the next settle. */
+  get next(): Promise<void> {
+    return this.#rested.promise;
+  }
+
   /** Resolves once no settle is due any more. */
   async idle(): Promise<void> {
     while (this.#timer) await this.#rested.promise;

@@ -6,10 +6,12 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import type { Origin, Piece, Rejection, ResourceId } from "../../controllers/ir/mod.ts";
 import { equal } from "../../controllers/runtime/equal.ts";
 import type { Key } from "../../controllers/runtime/graph.ts";
 import { named } from "./clues.ts";
+import type { RejectionNews } from "./news.ts";
 import type { Progress } from "./progress.ts";
 import type { ProxyState } from "./proxy.ts";
 import { type Charge, Search } from "./search.ts";
@@ -40,6 +42,10 @@ export interface CulpritsOptions {
   readonly reject: (piece: Key, rejection: Rejection | undefined) => void;
   /** Told whenever the standing of a piece of `origin` changes with the next settle. */
   readonly changed: (origin: Origin) => void;
+  /** What the proxies run that are connected to other replicas. */
+  readonly others: () => readonly string[];
+  /** Told whenever what is rejected changes. */
+  readonly news: () => void;
 }
 
 /** What proxies say against some pieces, each thing once, and whether some are held back to find that out. */
@@ -57,6 +63,8 @@ export class Culprits {
   readonly #searches = new Map<ResourceId, Search>();
   /** The pieces that are held back or rejected: mostly none. */
   readonly #withheld = new Set<PieceState>();
+  /** What other replicas have found out, by piece. */
+  readonly #facts = new Map<Key, RejectionNews[]>();
   /** Whether what was decided has not had an effect yet. */
   #unsettled = false;
   #seq = 0;
@@ -92,6 +100,7 @@ export class Culprits {
       };
       this.#pieces.set(piece.id, state);
       if (state.standing.state !== "given") this.#withheld.add(state);
+      if (state.standing.state !== "rejected") this.#believe(state);
       for (const id of piece.resources) {
         const pieces = this.#piecesOf.get(id);
         if (pieces) pieces.add(state);
@@ -112,6 +121,42 @@ export class Culprits {
     };
   }
 
+  /** Takes over what other replicas have found out: all of it. It holds for equal contents where proxies run that software. */
+  learn(facts: readonly RejectionNews[]): void {
+    this.#facts.clear();
+    for (const fact of facts) {
+      const all = this.#facts.get(fact.piece);
+      if (all) all.push(fact);
+      else this.#facts.set(fact.piece, [fact]);
+    }
+    for (const piece of this.#facts.keys()) {
+      const state = this.#pieces.get(piece);
+      if (state && state.standing.state !== "rejected") this.#believe(state);
+    }
+  }
+
+  #believe(state: PieceState): void {
+    const facts = this.#facts.get(state.piece.id);
+    if (!facts) return;
+    const hash = contentHash(state.piece.content), present = this.#present();
+    const fact = facts.find((fact) => fact.hash === hash && present.has(fact.software));
+    if (fact) this.#set(state, { state: "rejected", complaint: fact.message, software: fact.software });
+  }
+
+  /** What is rejected, for other replicas. */
+  rejections(): readonly RejectionNews[] {
+    return [...this.#withheld].flatMap(({ piece, standing }) =>
+      standing.state === "rejected"
+        ? [{
+          piece: piece.id,
+          hash: contentHash(piece.content),
+          software: standing.software,
+          message: standing.complaint,
+        }]
+        : []
+    );
+  }
+
   /** Whether an answer about this resource is waited for. */
   concerns(id: ResourceId): boolean {
     return this.#searches.has(id);
@@ -125,8 +170,7 @@ export class Culprits {
   /** Tries again what no proxy refuses any more, since those that did have been replaced by another version. */
   reconsider(): void {
     if (this.#withheld.size === 0) return;
-    const present = new Set<string>();
-    for (const { software } of this.#options.progress.connected()) present.add(software);
+    const present = this.#present();
     if (present.size === 0) return;
     for (const state of this.#withheld) {
       const { standing } = state;
@@ -134,6 +178,13 @@ export class Culprits {
         this.#set(state, { state: "given" });
       }
     }
+  }
+
+  /** What connected proxies run, wherever they are connected. */
+  #present(): ReadonlySet<string> {
+    const present = new Set(this.#options.others());
+    for (const { software } of this.#options.progress.connected()) present.add(software);
+    return present;
   }
 
   /** Takes every step that the answers of the proxies allow. */
@@ -229,6 +280,7 @@ export class Culprits {
   #set(state: PieceState, standing: Standing, by?: Search): void {
     const { id, content } = state.piece;
     for (const search of this.#searches.values()) if (search !== by) search.forget(id);
+    if (standing.state === "rejected" || state.standing.state === "rejected") this.#options.news();
     state.standing = standing;
     if (standing.state === "given") this.#withheld.delete(state);
     else this.#withheld.add(state);
@@ -245,11 +297,30 @@ export class Culprits {
 
   #drop(state: PieceState): void {
     this.#pieces.delete(state.piece.id);
-    this.#withheld.delete(state);
+    if (this.#withheld.delete(state) && state.standing.state === "rejected") this.#options.news();
     for (const id of state.piece.resources) {
       const pieces = this.#piecesOf.get(id);
       pieces?.delete(state);
       if (pieces?.size === 0) this.#piecesOf.delete(id);
     }
   }
+}
+
+/** Equal for equal contents, whatever the order of their fields. */
+function contentHash(content: unknown): string {
+  return createHash("sha256").update(canonical(content)).digest("base64url").slice(0, 22);
+}
+
+function canonical(value: unknown): string {
+  if (value instanceof Map) return canonical(Object.fromEntries(value));
+  if (value instanceof Set) return canonical([...value]);
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return `{${
+    fields.sort(([a], [b]) => a < b ? -1 : 1).map(([name, field]) =>
+      `${JSON.stringify(name)}:${canonical(field)}`
+    )
+      .join()
+  }}`;
 }

@@ -17,7 +17,10 @@ import type {
 } from "../../controllers/ir/mod.ts";
 import type { Key } from "../../controllers/runtime/graph.ts";
 import type { ProxyEvent } from "../types.ts";
+import { Arrival } from "./arrival.ts";
 import { Culprits } from "./culprits.ts";
+import type { Addressee, Changes, ContributionNews, News } from "./news.ts";
+import { Peers } from "./peers.ts";
 import { Progress } from "./progress.ts";
 import type { ProxyState } from "./proxy.ts";
 
@@ -25,6 +28,8 @@ import type { ProxyState } from "./proxy.ts";
 export interface Sinks {
   readonly verdict: (origin: Origin, verdict: Verdict | undefined) => void;
   readonly rejection: (piece: Key, rejection: Rejection | undefined) => void;
+  /** Other replicas are to be told anew of a contribution, of the proxies, or of what is refused. */
+  readonly news: (about: Origin | "proxies" | "rejections") => void;
 }
 
 /** A contribution and how far it is. */
@@ -67,16 +72,115 @@ export class GatewayLedger {
   readonly #removals = new Set<Entry>();
   /** Origins whose entries are to be opened again at the end of the settle. */
   readonly #reopened = new Set<Origin>();
+  readonly #peers = new Peers();
+  /** The proxies that the Gateway should have, and of these the ones that entries wait for. */
+  #wanted: readonly Proxy[] = [];
   #expected: readonly ProxyState[] = [];
+  #leading: boolean;
   #seq = 0;
 
-  constructor(sinks: Sinks) {
+  /** Who leads waits for all proxies, wherever they are connected; who does not, for its own. */
+  constructor(sinks: Sinks, { leading }: { readonly leading: boolean }) {
     this.#sinks = sinks;
+    this.#leading = leading;
     this.#culprits = new Culprits({
       progress: this.#progress,
       reject: sinks.rejection,
       changed: (origin) => this.#reopened.add(origin),
+      others: () => this.#peers.software(),
+      news: () => sinks.news("rejections"),
     });
+  }
+
+  /** This replica leads from now on, or does not any more: it waits for other proxies than before, and knows of none of others'. */
+  lead(leading: boolean, now: number): void {
+    this.#leading = leading;
+    for (const entry of this.#entries.values()) {
+      entry.latched = false;
+      this.#openUp(entry);
+    }
+    this.#awaitOthers(now);
+  }
+
+  /** Takes in what another replica tells. */
+  hear(source: string, news: News, now: number): void {
+    const changed = this.#peers.hear(source, news);
+    for (const { id, silent } of news.proxies ?? []) {
+      const proxy = this.#progress.known(id);
+      if (!proxy) continue;
+      if (!silent) this.#heard(proxy, now);
+      else if (!proxy.silent) {
+        proxy.silent = true;
+        for (const entry of this.#open) this.#judge(entry);
+      }
+    }
+    const concerned = news.proxies ? this.#open : (news.contributions ?? []).flatMap(({ origin }) => {
+      const entry = this.#entries.get(origin);
+      return entry ? [entry] : [];
+    });
+    for (const entry of [...concerned]) {
+      for (const proxy of [...entry.waiting]) this.#arrived(proxy, entry);
+      if (entry.verdict) this.#judge(entry);
+    }
+    if (changed) this.#learn();
+  }
+
+  /** Forgets what another replica has told: its proxies are connected to it no longer. */
+  leave(source: string): void {
+    if (this.#peers.forget(source)) this.#learn();
+  }
+
+  /** What another replica is to be told about `changed`, all of it if that is absent; how far proxies are only if it leads. */
+  news(
+    changed: Changes,
+    { to, leads }: Addressee,
+  ): Omit<News, "gateway"> & Required<Pick<News, "contributions">> {
+    const concerns = (about: "proxies" | "rejections") => changed === undefined || changed.has(about);
+    const origins = !leads
+      ? []
+      : changed === undefined
+      ? this.#entries.keys()
+      : [...changed].filter((about) => about !== "proxies" && about !== "rejections");
+    return {
+      ...concerns("proxies") && leads && {
+        proxies: [...this.#progress.connected()].map(({ id, arrival, silent }) => ({
+          id,
+          arriving: arrival !== undefined,
+          silent,
+        })),
+      },
+      ...concerns("proxies") && {
+        software: [
+          ...new Set([
+            ...[...this.#progress.connected()].map(({ software }) => software),
+            ...this.#peers.software(to),
+          ]),
+        ],
+      },
+      contributions: [...origins].map((origin) => this.#newsOf(origin)),
+      ...concerns("rejections") && { rejections: this.#culprits.rejections() },
+    };
+  }
+
+  #newsOf(origin: Origin): ContributionNews {
+    const entry = this.#entries.get(origin);
+    if (!entry) return { origin, waiting: [] };
+    const { generation, pieces } = entry.contribution;
+    const { complaints, held } = this.#culprits.chargesAgainst(pieces);
+    // While it is held back, nobody has it.
+    const lacking = held ? this.#expected : [...entry.waiting];
+    return {
+      origin,
+      generation,
+      waiting: lacking.map(({ id }) => id),
+      ...complaints.length > 0 && { rejected: complaints.join("; ") },
+    };
+  }
+
+  #learn(): void {
+    this.#culprits.learn(this.#peers.rejections);
+    this.#culprits.reconsider();
+    this.#sinks.news("proxies");
   }
 
   /** Begins to take in what settle `seq` changed. */
@@ -103,6 +207,7 @@ export class GatewayLedger {
     if (!contribution) {
       this.#entries.delete(origin);
       this.#sinks.verdict(origin, undefined);
+      this.#sinks.news(origin);
       return;
     }
     this.#entries.set(origin, {
@@ -118,8 +223,16 @@ export class GatewayLedger {
 
   /** Other proxies are expected. */
   expect(proxies: readonly Proxy[], now: number): void {
+    this.#wanted = proxies;
+    if (this.#leading) this.#awaitOthers(now);
+  }
+
+  /** Finds out anew for whom entries wait. */
+  #awaitOthers(now: number): void {
     const before = this.#expected;
-    this.#expected = proxies.map(({ id }) => this.#progress.proxy(id));
+    this.#expected = this.#leading
+      ? this.#wanted.map(({ id }) => this.#progress.proxy(id))
+      : [...this.#progress.connected()].filter(({ arrival }) => !arrival);
     for (const entry of this.#open) this.#await(entry, now);
     for (const proxy of before) this.#forgetUnlessNeeded(proxy);
   }
@@ -138,6 +251,7 @@ export class GatewayLedger {
       // A proxy may have the version already, from before; it will not say so again.
       for (const proxy of this.#expected) this.#covered(proxy, id);
     }
+    for (const proxy of [...this.#progress.connected()]) this.#advance(proxy, now);
     this.#culprits.advance();
   }
 
@@ -147,6 +261,8 @@ export class GatewayLedger {
     if (event.type === "disconnected") {
       proxy.streams--;
       this.#culprits.reconsider();
+      this.#sinks.news("proxies");
+      if (!this.#leading) this.#awaitOthers(now);
       return this.#forgetUnlessNeeded(proxy);
     }
     this.#heard(proxy, now);
@@ -157,6 +273,9 @@ export class GatewayLedger {
       // It may have been restarted: what it really has it says next.
       proxy.acked.clear();
       proxy.refused.clear();
+      proxy.arrival = new Arrival(this.#progress.ids());
+      this.#sinks.news("proxies");
+      if (!this.#leading) this.#awaitOthers(now);
     } else if (event.type === "acked") {
       proxy.refused.delete(event.id);
       if (event.version === undefined) proxy.acked.delete(event.id);
@@ -169,18 +288,43 @@ export class GatewayLedger {
       this.#culprits.refused(event.id, proxy);
       this.#culprits.advance();
     }
+    this.#advance(proxy, now);
+  }
+
+  /** Notices when a proxy has said what it has. What it then lacks is known, whatever entries wait for. */
+  #advance(proxy: ProxyState, now: number): void {
+    const answered = (id: ResourceId) => {
+      const current = this.#progress.current(id);
+      return current === undefined || proxy.acked.get(id) === current ||
+        proxy.refused.get(id)?.version === current;
+    };
+    if (!proxy.arrival?.advance(answered)) return;
+    proxy.arrival = undefined;
+    this.#sinks.news("proxies");
+    if (this.#leading) return;
+    this.#awaitOthers(now);
+    for (const entry of this.#entries.values()) {
+      if (entry.waiting.has(proxy) || this.#has(proxy, entry)) continue;
+      this.#wait(proxy, entry, now);
+      this.#openUp(entry);
+      this.#judge(entry);
+    }
   }
 
   /** Leaves out the proxies that have kept silent for too long. Returns when the next one will have, in milliseconds. */
   tick(now: number): number | undefined {
     let next: number | undefined, changed = false;
     for (const proxy of this.#expected) {
-      if (proxy.owes === 0 || proxy.silent) continue;
+      // Who is connected to another replica has answered there, or that one says that he has not.
+      if (proxy.owes === 0 || proxy.silent || this.#isElsewhere(proxy)) continue;
       const due = proxy.quietSince + silence;
       if (due <= now) changed = proxy.silent = true;
       else next = Math.min(next ?? Infinity, due);
     }
-    if (changed) { for (const entry of this.#open) this.#judge(entry); }
+    if (changed) {
+      this.#sinks.news("proxies");
+      for (const entry of this.#open) this.#judge(entry);
+    }
     return next;
   }
 
@@ -191,7 +335,7 @@ export class GatewayLedger {
 
   /** Whether nothing is known any more. */
   get idle(): boolean {
-    return this.#entries.size === 0 && this.#progress.empty;
+    return this.#entries.size === 0 && this.#progress.empty && this.#peers.empty;
   }
 
   /** How long ago a version became the current one, in milliseconds; undefined if it is not. */
@@ -204,8 +348,8 @@ export class GatewayLedger {
     return [...this.#progress.proxies].map((proxy) => ({
       proxy: proxy.id,
       expected: this.#expected.includes(proxy),
-      connected: proxy.streams > 0,
-      behind: this.#progress.behind(proxy),
+      connected: proxy.streams > 0 || this.#peers.know(proxy.id),
+      behind: this.#isElsewhere(proxy) ? proxy.owes : this.#progress.behind(proxy),
       silent: proxy.silent,
       refused: [...proxy.refused].map(([id, { message }]) => ({ id, message })),
     })).sort((a, b) => a.proxy < b.proxy ? -1 : 1);
@@ -215,6 +359,7 @@ export class GatewayLedger {
     proxy.quietSince = now;
     if (!proxy.silent) return;
     proxy.silent = false;
+    this.#sinks.news("proxies");
     for (const entry of this.#open) this.#judge(entry);
   }
 
@@ -229,13 +374,25 @@ export class GatewayLedger {
     this.#openUp(entry);
     for (const proxy of this.#expected) {
       if (entry.latched && !before.has(proxy) || this.#has(proxy, entry)) continue;
-      entry.waiting.add(proxy);
-      if (proxy.owes++ === 0) proxy.quietSince = now;
+      this.#wait(proxy, entry, now);
     }
     this.#judge(entry);
   }
 
+  #wait(proxy: ProxyState, entry: Entry, now: number): void {
+    entry.waiting.add(proxy);
+    if (proxy.owes++ === 0) proxy.quietSince = now;
+  }
+
+  /** Whether a proxy is connected to another replica, and not to this one. */
+  #isElsewhere(proxy: ProxyState): boolean {
+    return proxy.streams === 0 && this.#peers.know(proxy.id);
+  }
+
   #has(proxy: ProxyState, { contribution, resources, since }: Entry): boolean {
+    if (this.#isElsewhere(proxy)) {
+      return this.#peers.have(proxy.id, contribution.origin, contribution.generation);
+    }
     if (contribution.removal) return proxy.acked.size === 0;
     for (const id of resources) if (this.#progress.covers(proxy, id) < since) return false;
     return true;
@@ -256,7 +413,9 @@ export class GatewayLedger {
 
   #pay(proxy: ProxyState): void {
     proxy.owes--;
-    if (proxy.owes === 0) proxy.silent = false;
+    if (proxy.owes > 0 || !proxy.silent) return;
+    proxy.silent = false;
+    this.#sinks.news("proxies");
   }
 
   #settleDebts(entry: Entry): void {
@@ -269,6 +428,7 @@ export class GatewayLedger {
     const { state, message } = this.#verdictOf(entry);
     const { generation, origin } = contribution;
     const { verdict } = entry;
+    this.#sinks.news(origin);
     if (verdict?.state !== state || verdict.message !== message || verdict.generation !== generation) {
       entry.verdict = { generation, state, message };
       this.#sinks.verdict(origin, entry.verdict);
@@ -278,7 +438,9 @@ export class GatewayLedger {
 
   #verdictOf(entry: Entry): Pick<Verdict, "state" | "message"> {
     const { contribution, waiting } = entry, expected = this.#expected.length;
-    const { complaints, held } = this.#culprits.chargesAgainst(contribution.pieces);
+    const { origin, generation, pieces } = contribution;
+    const { complaints: own, held } = this.#culprits.chargesAgainst(pieces);
+    const complaints = [...new Set([...own, ...this.#peers.complaints(origin, generation)])];
     if (complaints.length > 0) return { state: "rejected", message: complaints.join("; ") };
     if (held) return { state: "pending", message: "Finding out which of several changes the proxies refuse" };
     let silent = 0;

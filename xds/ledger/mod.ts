@@ -9,6 +9,7 @@
 import type {
   Contribution,
   GatewayKey,
+  Origin,
   Proxy,
   Rejection,
   ResourceId,
@@ -18,9 +19,11 @@ import type { Clock } from "../../controllers/runtime/clock.ts";
 import type { Source, Table } from "../../controllers/runtime/graph.ts";
 import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import { type ProxyEvent, splitResourceKey, type XdsResource } from "../types.ts";
+import type { Addressee, Changes, News } from "./news.ts";
 import { GatewayLedger, type ProxyReport, silence } from "./gateway.ts";
 
 export type { ProxyReport } from "./gateway.ts";
+export type { Addressee, ContributionNews, News, ProxyNews, RejectionNews } from "./news.ts";
 
 export interface LedgerOptions {
   readonly contributions: Table<Contribution>;
@@ -33,17 +36,80 @@ export interface LedgerOptions {
   /** Called when verdicts or rejections change outside of {@linkcode Ledger.settled}: a settle is due. */
   readonly wake: () => void;
   readonly metrics?: XdsMetrics;
+  /** Whether this replica leads from the start; it does if absent. */
+  readonly leading?: boolean;
 }
+
+/** What one other replica is to be told. */
+export interface Outbox extends Disposable {
+  /** Takes what has changed since the last time; all there is at first. */
+  take(): Generator<News, void>;
+}
+
+type Change = Origin | "proxies" | "rejections";
 
 export class Ledger implements Disposable {
   readonly #options: LedgerOptions;
   readonly #gateways = new Map<GatewayKey, GatewayLedger>();
+  readonly #outboxes = new Set<
+    { readonly changed: Map<GatewayKey, Set<Change> | undefined>; readonly wake: () => void }
+  >();
+  #leading: boolean;
   #seq = 0;
   #timer: Disposable | undefined;
   #changed = false;
 
   constructor(options: LedgerOptions) {
     this.#options = options;
+    this.#leading = options.leading ?? true;
+  }
+
+  /**
+   * Whether this replica leads: then verdicts are about all proxies, wherever they are connected, else about its own. They begin
+   * anew, so who leads now has to hear from the others first.
+   */
+  lead(leading: boolean): void {
+    if (leading === this.#leading) return;
+    this.#leading = leading;
+    const now = this.#options.clock.monotonic();
+    for (const ledger of this.#gateways.values()) ledger.lead(leading, now);
+    this.#done();
+  }
+
+  /** Takes in what another replica tells. */
+  hear(source: string, news: News): void {
+    this.#of(news.gateway).hear(source, news, this.#options.clock.monotonic());
+    this.#done();
+  }
+
+  /** Another replica is gone, and what it has told with it. */
+  leave(source: string): void {
+    for (const [gateway, ledger] of this.#gateways) {
+      ledger.leave(source);
+      if (ledger.idle) this.#gateways.delete(gateway);
+    }
+    this.#done();
+  }
+
+  /** Collects what another replica is to be told; `wake` says that there is something. */
+  outbox(addressee: Addressee, wake: () => void): Outbox {
+    const changed = new Map<GatewayKey, Set<Change> | undefined>(), box = { changed, wake };
+    for (const gateway of this.#gateways.keys()) changed.set(gateway, undefined);
+    this.#outboxes.add(box);
+    const gateways = this.#gateways;
+    return {
+      *take() {
+        for (const [gateway, changes] of changed) {
+          changed.delete(gateway);
+          const { contributions, ...news } = gateways.get(gateway)?.news(changes, addressee) ?? gone(changes);
+          yield { gateway, ...news };
+          for (let i = 0; i < contributions.length; i += slice) {
+            yield { gateway, contributions: contributions.slice(i, i + slice) };
+          }
+        }
+      },
+      [Symbol.dispose]: () => void this.#outboxes.delete(box),
+    };
   }
 
   /** Takes in what the last settle changed. To be called after each, before any proxy can answer; it may change sources. */
@@ -74,7 +140,7 @@ export class Ledger implements Disposable {
 
   /** Takes in what a proxy says. */
   observe(event: ProxyEvent): void {
-    const { clock, metrics = noMetrics, wake } = this.#options;
+    const { clock, metrics = noMetrics } = this.#options;
     const now = clock.monotonic(), ledger = this.#of(event.gateway);
     if (event.type === "acked") {
       const age = ledger.age(event.id, event.version, now);
@@ -82,9 +148,7 @@ export class Ledger implements Disposable {
     } else if (event.type === "nacked") metrics.nacked(event.id);
     ledger.observe(event, now);
     if (ledger.idle) this.#gateways.delete(event.gateway);
-    this.#watchSilence();
-    if (this.#changed) wake();
-    this.#changed = false;
+    this.#done();
   }
 
   /** How far the proxies of a Gateway are. */
@@ -104,11 +168,28 @@ export class Ledger implements Disposable {
       ledger = new GatewayLedger({
         verdict: (origin, verdict) => this.#write(verdicts, `${gateway}|${origin}`, verdict),
         rejection: (piece, rejection) => this.#write(rejections, `${gateway}|${piece}`, rejection),
-      });
+        news: (about) => this.#note(gateway, about),
+      }, { leading: this.#leading });
       ledger.begin(this.#seq);
       this.#gateways.set(gateway, ledger);
     }
     return ledger;
+  }
+
+  #note(gateway: GatewayKey, about: Change): void {
+    for (const { changed, wake } of this.#outboxes) {
+      const changes = changed.get(gateway);
+      if (changes) changes.add(about);
+      else if (!changed.has(gateway)) changed.set(gateway, new Set([about]));
+      wake();
+    }
+  }
+
+  /** After a change outside of a settle. */
+  #done(): void {
+    this.#watchSilence();
+    if (this.#changed) this.#options.wake();
+    this.#changed = false;
   }
 
   #write<V>(source: Source<V>, key: string, value: V | undefined): void {
@@ -140,4 +221,18 @@ export class Ledger implements Disposable {
       this.#changed = false;
     });
   }
+}
+
+/** How many contributions are told at a time, so that nobody is busy with them for long. */
+const slice = 1_000;
+
+/** What is to be told of a Gateway of which nothing is known any more. */
+function gone(changes: Changes): ReturnType<GatewayLedger["news"]> {
+  const origins = [...changes ?? []].filter((about) => about !== "proxies" && about !== "rejections");
+  return {
+    proxies: [],
+    software: [],
+    rejections: [],
+    contributions: origins.map((origin) => ({ origin, waiting: [] })),
+  };
 }

@@ -44,6 +44,16 @@ export class Progress {
     return count;
   }
 
+  /** All resources; those that come while this is read are told too. */
+  ids(): Iterator<ResourceId> {
+    return this.#versions.keys();
+  }
+
+  /** A proxy of which something is known. */
+  known(id: string): ProxyState | undefined {
+    return this.#proxies.get(id);
+  }
+
   proxy(id: string): ProxyState {
     let proxy = this.#proxies.get(id);
     if (!proxy) this.#proxies.set(id, proxy = new ProxyState(id));

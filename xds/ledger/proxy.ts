@@ -4,6 +4,7 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
+import type { Arrival } from "./arrival.ts";
 
 /** A version that a proxy refused, in its words. */
 export interface Refusal {
@@ -14,6 +15,8 @@ export interface Refusal {
 export class ProxyState {
   /** Streams that are open; two for a moment while it reconnects. */
   streams = 0;
+  /** While it has a stream and has not said yet what it has. */
+  arrival: Arrival | undefined;
   /** What it runs. */
   software = "";
   readonly acked = new Map<ResourceId, string>();

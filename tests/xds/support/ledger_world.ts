@@ -34,17 +34,22 @@ export class LedgerWorld {
   readonly rejections = this.graph.source<Rejection>("rejections");
   /** A resource's version lists what it carries: `["a","b"]`. */
   readonly resources = this.#derive();
-  readonly ledger = new Ledger({
-    contributions: this.contributions,
-    resources: this.resources,
-    proxies: this.proxies,
-    verdicts: this.verdicts,
-    rejections: this.rejections,
-    clock: this.clock,
-    wake: () => this.wakes++,
-  });
+  readonly ledger: Ledger;
   wakes = 0;
   settles = 0;
+
+  constructor({ leading = true }: { readonly leading?: boolean } = {}) {
+    this.ledger = new Ledger({
+      contributions: this.contributions,
+      resources: this.resources,
+      proxies: this.proxies,
+      verdicts: this.verdicts,
+      rejections: this.rejections,
+      clock: this.clock,
+      wake: () => this.wakes++,
+      leading,
+    });
+  }
 
   #derive() {
     const byResource = this.graph.index(
