@@ -15,8 +15,15 @@ export function viewResource({ bytes }: Pick<XdsResource, "bytes">): { readonly 
     whole.set(piece, at);
     at += piece.length;
   }
-  const { "@type": _, ...fields } = decode(Resource, whole).resource as { readonly "@type": string };
-  return withoutKeys(fields) as { readonly [field: string]: unknown };
+  const { "@type": _, ...fields } = decode(Resource, whole).resource as {
+    readonly "@type": string;
+    readonly virtual_hosts?: readonly { readonly name: string }[];
+  };
+  // What is sent is in an order of its own, which means nothing.
+  const virtual_hosts = fields.virtual_hosts?.toSorted((a, b) => a.name < b.name ? -1 : 1);
+  return withoutKeys({ ...fields, ...virtual_hosts && { virtual_hosts } }) as {
+    readonly [field: string]: unknown;
+  };
 }
 
 /** The same without private keys, for all that is shown to people. */

@@ -80,8 +80,6 @@ export interface TlsChain {
 export interface RouteTable {
   readonly gateway: GatewayKey;
   readonly name: string;
-  /** Keys of {@linkcode Ir.virtualHosts}, sorted. */
-  readonly virtualHosts: readonly Key[];
 }
 
 /** One hostname of a route table. Row key: `ROUTETABLE/HOSTNAME`. */

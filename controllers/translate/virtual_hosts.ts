@@ -128,13 +128,6 @@ export function deriveVirtualHosts(
         (listener, original) => read(claims, claimKey(port.gateway, listener, original)),
       );
   });
-  // What a table lists are names, which stay while what they stand for changes.
-  const names = graph.derive("virtual hosts' names", virtualHosts, ({ routes }) => ({ routes }));
-  const byPort = graph.index("virtual hosts by port", names, ({ routes }) => [routes]);
-  const routeTables = graph.derive("ir.routeTables", ports, ({ gateway }, read, name) => ({
-    gateway,
-    name,
-    virtualHosts: [...read(byPort, name)?.keys() ?? []],
-  }));
+  const routeTables = graph.derive("ir.routeTables", ports, ({ gateway }, _, name) => ({ gateway, name }));
   return { virtualHosts, routeTables };
 }

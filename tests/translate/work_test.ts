@@ -47,8 +47,6 @@ function edit(
   const { recomputed, written, failures } = batch.graph.settle();
   assertEquals(failures, []);
   assertEquals(outputs(batch), { virtualHosts: 1, contributions: 1, statuses: 1, due: 1 });
-  // Functions that run over everything there is must not run at all.
-  assert(!("virtual hosts by port" in changed(batch)), "route tables list names, which have not changed");
   return [recomputed, written];
 }
 
@@ -70,7 +68,6 @@ Deno.test("work: a new route among 5,000 touches a constant number of rows", () 
     const { recomputed, written } = batch.graph.settle();
     // The Gateway counts its routes.
     assertEquals(outputs(batch), {
-      routeTables: 1,
       virtualHosts: 1,
       contributions: 1,
       statuses: 2,

@@ -4,72 +4,73 @@
  * @module
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { blocksOf } from "../../xds/build/block.ts";
-import { hashOf } from "../../xds/build/hash.ts";
-import { packResource, sizeOf } from "../../xds/build/pack.ts";
-import { type EncodedVirtualHost, encodeVirtualHost } from "../../xds/build/virtual_host.ts";
-import { forward, route } from "./support/ir.ts";
+import { Graph } from "../../controllers/runtime/graph.ts";
+import { deriveXds } from "../../xds/build/mod.ts";
+import { sizeOf } from "../../xds/build/pack.ts";
+import { encodeVirtualHost } from "../../xds/build/virtual_host.ts";
+import { forward, GatewayModel, irSources, route } from "./support/ir.ts";
 
-function host(text: string): EncodedVirtualHost {
-  const bytes = new TextEncoder().encode(text.padEnd(300, "."));
-  return { hash: hashOf(bytes), bytes, needs: [] };
+type Hosts = { readonly [hostname: string]: readonly ReturnType<typeof route>[] };
+
+const host = (name: string) => [route(name, forward("ns/a/80"))];
+
+function hosts(count: number): Hosts {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`h${i}.example.com`, host(`r${i}`)]));
 }
 
-const hosts = (count: number) => Array.from({ length: count }, (_, i) => host(`host ${i}`));
+/** A port with virtual hosts. */
+function port(first: Hosts) {
+  const graph = new Graph(),
+    ir = irSources(graph),
+    model = new GatewayModel(ir),
+    table = deriveXds(graph, ir);
+  const blocks = graph.tables.find(({ name }) => name === "xds/block")!;
+  const set = (hosts: Hosts) => {
+    model.routes(80, hosts);
+    const { recomputed } = graph.settle();
+    const resource = table.get("default/gw|routes:default/gw/80")!;
+    return { recomputed, made: blocks.changed.size, ...resource };
+  };
+  model.listener(80);
+  return { ...set(first), set };
+}
 
-const joined = (pieces: readonly Uint8Array[]) => new Uint8Array(pieces.flatMap((piece) => [...piece]));
-
-/** How many of some values are not among others. */
-const fresh = <T>(values: readonly T[], before: readonly T[]) =>
-  values.filter((value) => !before.includes(value)).length;
-
-Deno.test("blocks hold all virtual hosts in order, and are neither small nor large", () => {
-  for (const count of [0, 1, 80, 5_000]) {
-    const all = hosts(count), blocks = blocksOf(all);
-    assertEquals(joined(blocks.map(({ bytes }) => bytes)), joined(all.map(({ bytes }) => bytes)));
-    for (const { bytes } of blocks.slice(0, -1)) {
-      assert(bytes.length >= 24 * 1024 && bytes.length < 64 * 1024, `${bytes.length}`);
-    }
+Deno.test("an edit, an addition and a removal among 5,000 virtual hosts make one block anew", () => {
+  const before = hosts(5_000), { set, made, version } = port(before);
+  assertEquals(made, 64);
+  assertEquals(set(before).recomputed, 0);
+  const { ["h777.example.com"]: _, ...removed } = before;
+  for (
+    const after of [{ ...before, "h7.example.com": host("edited") }, {
+      ...before,
+      "new.example.com": host("new"),
+    }, removed]
+  ) {
+    const change = set(after);
+    assertEquals(change.made, 1);
+    assert(change.recomputed <= 4, `${change.recomputed} rows`);
+    assertNotEquals(change.version, version);
+    assertEquals(set(before).version, version);
   }
-  assertEquals(blocksOf([]), []);
 });
 
-Deno.test("an edit, an addition and a removal among 5,000 virtual hosts make a few blocks anew", () => {
-  const before = hosts(5_000), blocks = blocksOf(before);
-  assert(blocks.length > 40);
-  assertEquals(fresh(blocksOf(before), blocks), 0);
-  for (const at of [0, 1, 777, 2_500, 4_999]) {
-    const changes = [
-      before.with(at, host("edited")),
-      before.toSpliced(at, 0, host("added")),
-      before.toSpliced(at, 1),
-    ];
-    for (const after of changes) {
-      const again = blocksOf(after);
-      assert(fresh(again, blocks) <= 6, `${fresh(again, blocks)} of ${again.length} at ${at}`);
-      assertNotEquals(again.map(({ hash }) => hash), blocks.map(({ hash }) => hash));
-    }
-  }
-});
-
-Deno.test("blocks and their hashes depend on the virtual hosts alone, not on what came before", () => {
+Deno.test("route tables depend on the virtual hosts alone, not on what came before", () => {
+  const { set } = port(hosts(1_000));
   let edited = hosts(1_000);
   for (let i = 0; i < 50; i++) {
-    edited = edited.with((i * 37) % 1_000, host(`edit ${i}`));
-    blocksOf(edited);
+    edited = { ...edited, [`h${(i * 37) % 1_100}.example.com`]: host(`edit ${i}`) };
+    set(edited);
   }
-  const anew = edited.map(({ bytes }) => ({ hash: hashOf(bytes), bytes: bytes.slice(), needs: [] }));
-  assertEquals(blocksOf(edited), blocksOf(anew));
+  const { version, bytes } = set(edited), anew = port(edited);
+  assertEquals([version, bytes], [anew.version, anew.bytes]);
 });
 
 Deno.test("what is packed of blocks shares their bytes", () => {
-  const before = hosts(5_000), edited = before.with(2_500, host("edited"));
-  const [one, two] = [before, edited].map((hosts) =>
-    packResource("routes", "table", "v", blocksOf(hosts).map(({ bytes }) => bytes))
-  );
-  const buffers = (pieces: readonly Uint8Array[]) => pieces.map(({ buffer }) => buffer);
-  const copied = two!.filter(({ buffer }) => !buffers(one!).includes(buffer));
-  assert(sizeOf(copied) < 0.1 * sizeOf(two!), `${sizeOf(copied)} of ${sizeOf(two!)} bytes`);
+  const before = hosts(10_000), { set, bytes: one } = port(before);
+  const { bytes: two } = set({ ...before, "h7.example.com": host("edited") });
+  const buffers = new Set(one.map(({ buffer }) => buffer));
+  const copied = two.filter(({ buffer }) => !buffers.has(buffer));
+  assert(sizeOf(copied) < 0.1 * sizeOf(two), `${sizeOf(copied)} of ${sizeOf(two)} bytes`);
 });
 
 Deno.test("what every virtual host repeats is short: an edit sends all of them to every proxy", () => {

@@ -308,12 +308,15 @@ Deno.test("what is served is what was built, and every resource says what it nee
   const routes = table.get("default/gw|routes:default/gw/80")!;
   const { resource } = decode(Resource, joined(routes));
   assert(resource?.["@type"] === typeUrls.routes);
-  assertEquals(resource.virtual_hosts?.map(({ domains }) => domains), [
-    ["a.example.com"],
-    ["b.example.com"],
-    ["c.example.com"],
+  assertEquals(resource.virtual_hosts?.flatMap(({ domains = [] }) => domains).sort(), [
+    "a.example.com",
+    "b.example.com",
+    "c.example.com",
   ]);
-  assertEquals(routes.needs, [["cluster:ns/a/80"], ["cluster:ns/a/80", "cluster:ns/b/80"]]);
+  assertEquals(routes.needs.toSorted((a, b) => a.length - b.length), [
+    ["cluster:ns/a/80"],
+    ["cluster:ns/a/80", "cluster:ns/b/80"],
+  ]);
   assertEquals(table.get("default/gw|listener:default/gw/80")?.needs, [["routes:default/gw/80"]]);
 });
 
@@ -356,7 +359,7 @@ Deno.test("one rule among 5,000 virtual hosts is a constant amount of work, one 
     };
   };
   const { rule, endpoint, nothing } = work(5_000);
-  assertEquals(rule, [2, 3, "default/gw|routes:default/gw/80"]);
+  assertEquals(rule, [3, 5, "default/gw|routes:default/gw/80"]);
   assertEquals(endpoint, [2, 3, "default/gw|endpoints:ns/c7/80"]);
   assertEquals(nothing, 0);
   assertEquals(work(50), { rule, endpoint, nothing });

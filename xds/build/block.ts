@@ -1,12 +1,14 @@
 /**
- * Runs of virtual hosts, as parts of a route configuration that are made once.
+ * Virtual hosts of a route table in a fixed number of blocks, which are made once each.
  *
- * An edit among thousands of virtual hosts should neither copy nor hash all of them. Where a block ends is decided by the hosts in it
- * and not by how many come before, so whatever is added or removed moves few borders, and the blocks, like the versions made of
- * their hashes, do not depend on the past. (Content-defined chunking, as in LBFS, SOSP 2001.)
+ * An edit among thousands of virtual hosts should neither copy nor hash all of them. Which block a virtual host is in follows from
+ * its hostname alone, so whatever is added or removed leaves the other blocks as they are, and the blocks, like the versions made
+ * of their hashes, do not depend on the past. The order of virtual hosts means nothing to Envoy.
  *
  * @module
  */
+import type { ResourceId } from "../../controllers/ir/mod.ts";
+import type { Key } from "../../controllers/runtime/graph.ts";
 import { hashOf } from "./hash.ts";
 import type { EncodedVirtualHost } from "./virtual_host.ts";
 
@@ -14,51 +16,40 @@ export interface Block {
   /** Of the hashes of its virtual hosts. */
   readonly hash: string;
   readonly bytes: Uint8Array;
+  /** What each of its virtual hosts needs, of those that need something. */
+  readonly needs: readonly (readonly ResourceId[])[];
 }
 
-/** The bytes that a block has at least, unless it is the last: about what HTTP/2 is given at once. */
-const leastSize = 24 * 1024;
+/** So many that the blocks of 5,000 virtual hosts are about as large as what HTTP/2 is given at once. */
+const count = 64;
 
-/** One virtual host in eight may end a block: those whose hash begins with one of these. */
-const ends: ReadonlySet<string> = new Set("ABCDEFGH");
-
-interface Made {
-  readonly members: readonly EncodedVirtualHost[];
-  readonly block: Block;
+/** The block of a virtual host. */
+export function blockOf(table: Key, hostname: string): Key {
+  let hash = 0x811c9dc5; // FNV-1a
+  for (let i = 0; i < hostname.length; i++) hash = Math.imul(hash ^ hostname.charCodeAt(i), 0x01000193);
+  return blockKey(table, (hash >>> 0) % count);
 }
 
-/** What was made last, by the first member. */
-const made = new WeakMap<EncodedVirtualHost, Made>();
-
-/** Cuts virtual hosts into blocks. Blocks of the same values as before are the same values as before. */
-export function blocksOf(hosts: readonly EncodedVirtualHost[]): readonly Block[] {
-  const blocks: Block[] = [];
-  let start = 0, size = 0;
-  for (let i = 0; i < hosts.length; i++) {
-    const { bytes, hash } = hosts[i]!;
-    size += bytes.length;
-    if (i + 1 < hosts.length && (size < leastSize || !ends.has(hash[0]!))) continue;
-    blocks.push(blockOf(hosts, start, i + 1, size));
-    start = i + 1;
-    size = 0;
-  }
-  return blocks;
+/** The blocks of a route table, in order; not all of them need to be there. */
+export function blocksOf(table: Key): readonly Key[] {
+  return Array.from({ length: count }, (_, i) => blockKey(table, i));
 }
 
-function blockOf(hosts: readonly EncodedVirtualHost[], start: number, end: number, size: number): Block {
-  const first = hosts[start]!, before = made.get(first);
-  if (
-    before && before.members.length === end - start && before.members.every((m, i) => m === hosts[start + i])
-  ) {
-    return before.block;
-  }
-  const members = hosts.slice(start, end), bytes = new Uint8Array(size);
+function blockKey(table: Key, number: number): Key {
+  return `${table}|${number}`;
+}
+
+export function makeBlock(members: Iterable<EncodedVirtualHost>): Block {
+  const all = [...members];
+  const bytes = new Uint8Array(all.reduce((size, { bytes }) => size + bytes.length, 0));
   let at = 0;
-  for (const member of members) {
+  for (const member of all) {
     bytes.set(member.bytes, at);
     at += member.bytes.length;
   }
-  const block = { hash: hashOf(members.map(({ hash }) => hash).join("")), bytes };
-  made.set(first, { members, block });
-  return block;
+  return {
+    hash: hashOf(all.map(({ hash }) => hash).join("")),
+    bytes,
+    needs: all.map(({ needs }) => needs).filter((needs) => needs.length > 0),
+  };
 }

@@ -18,6 +18,7 @@ import * as envoyCluster from "../wire/envoy/cluster.ts";
 import * as envoyListener from "../wire/envoy/listener.ts";
 import * as envoyTls from "../wire/envoy/tls.ts";
 import { encode, type Type } from "../wire/mod.ts";
+import { blocksOf, makeBlock } from "./block.ts";
 import { buildCluster, buildEndpoints } from "./cluster.ts";
 import { hashOf } from "./hash.ts";
 import { buildListener, type ListenerOptions } from "./listener.ts";
@@ -126,13 +127,19 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
       }),
     { same: (before, after) => before.hash === after.hash },
   );
+  const blocks = graph.derive(
+    "xds/block",
+    graph.index("xds/virtual hosts by block", virtualHosts, ({ block }) => [block]),
+    (group) => makeBlock(group.values()),
+    { same: (before, after) => before.hash === after.hash },
+  );
   const tablesById = graph.index("xds/routes by id", ir.routeTables, (table) => [
     resourceKey(table.gateway, `routes:${table.name}`),
   ]);
   const routes = graph.derive("xds/routes", tablesById, (group, read): XdsResource => {
     const table = only(group);
-    const hosts = table.virtualHosts.flatMap((key) => read(virtualHosts, key) ?? []);
-    const { version, body, needs } = encodeRoutes(table, hosts);
+    const made = blocksOf(table.name).flatMap((key) => read(blocks, key) ?? []);
+    const { version, body, needs } = encodeRoutes(table, made);
     return {
       gateway: table.gateway,
       id: `routes:${table.name}`,

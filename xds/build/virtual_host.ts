@@ -7,10 +7,11 @@
  * @module
  */
 import type { ResourceId, RouteTable, VirtualHost } from "../../controllers/ir/mod.ts";
+import type { Key } from "../../controllers/runtime/graph.ts";
 import { lookalikes } from "./lookalikes.ts";
 import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
-import { blocksOf } from "./block.ts";
+import { type Block, blockOf } from "./block.ts";
 import { chainHeaderName, misdirected } from "./chain_header.ts";
 import { hashOf } from "./hash.ts";
 import type { Place } from "./redirect.ts";
@@ -19,6 +20,8 @@ import { buildRoutes, clustersOf } from "./route.ts";
 
 /** A virtual host as a part of a serialized RouteConfiguration. */
 export interface EncodedVirtualHost {
+  /** That it is in. */
+  readonly block: Key;
   /** Of the bytes. */
   readonly hash: string;
   readonly bytes: Uint8Array;
@@ -30,7 +33,7 @@ export interface EncodedVirtualHost {
  * is true.
  */
 export function encodeVirtualHost(
-  { hostname, chain, entries }: VirtualHost,
+  { routes: table, hostname, chain, entries }: VirtualHost,
   { reached, ...on }: Omit<Place, "hostname"> & { readonly reached: boolean },
 ): EncodedVirtualHost {
   const bytes = encode(RouteConfiguration, {
@@ -47,6 +50,7 @@ export function encodeVirtualHost(
   });
   const clusters = new Set(entries.flatMap(({ action }) => clustersOf(action)));
   return {
+    block: blockOf(table, hostname),
     hash: hashOf(bytes),
     bytes,
     needs: [...clusters].sort().map((name): ResourceId => `cluster:${name}`),
@@ -60,8 +64,8 @@ export interface EncodedRoutes {
   readonly needs: readonly (readonly ResourceId[])[];
 }
 
-/** Puts virtual hosts together. */
-export function encodeRoutes(table: RouteTable, virtualHosts: readonly EncodedVirtualHost[]): EncodedRoutes {
+/** Puts blocks of virtual hosts together. */
+export function encodeRoutes(table: RouteTable, blocks: readonly Block[]): EncodedRoutes {
   const head = encode(RouteConfiguration, {
     name: table.name,
     ignore_port_in_host_matching: true,
@@ -69,10 +73,9 @@ export function encodeRoutes(table: RouteTable, virtualHosts: readonly EncodedVi
     // A filter that sets such a header all the same has the last word.
     most_specific_header_mutations_wins: true,
   });
-  const blocks = blocksOf(virtualHosts);
   return {
     version: hashOf(head, ...blocks.map(({ hash }) => hash)),
     body: [head, ...blocks.map(({ bytes }) => bytes)],
-    needs: virtualHosts.map(({ needs }) => needs).filter((needs) => needs.length > 0),
+    needs: blocks.flatMap(({ needs }) => needs),
   };
 }

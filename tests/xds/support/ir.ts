@@ -78,6 +78,8 @@ export function endpointsOf(
 
 /** Edits the model of one Gateway. */
 export class GatewayModel {
+  readonly #hostnames = new Map<number, readonly string[]>();
+
   constructor(readonly ir: IrSources, readonly gateway = "default/gw") {}
 
   listener(port: number, others: Partial<Listener> = {}): this {
@@ -100,17 +102,17 @@ export class GatewayModel {
     return this;
   }
 
-  /** Sets the virtual hosts of a port; those that it had besides stay in their table, unused. */
+  /** Sets all virtual hosts of a port. */
   routes(port: number, hosts: { readonly [hostname: string]: readonly Route[] }): this {
     const name = `${this.gateway}/${port}`;
+    for (const hostname of this.#hostnames.get(port) ?? []) {
+      if (!Object.hasOwn(hosts, hostname)) this.ir.virtualHosts.delete(`${name}/${hostname}`);
+    }
     for (const [hostname, entries] of Object.entries(hosts)) {
       this.ir.virtualHosts.set(`${name}/${hostname}`, { routes: name, hostname, entries });
     }
-    this.ir.routeTables.set(name, {
-      gateway: this.gateway,
-      name,
-      virtualHosts: Object.keys(hosts).sort().map((hostname) => `${name}/${hostname}`),
-    });
+    this.#hostnames.set(port, Object.keys(hosts));
+    this.ir.routeTables.set(name, { gateway: this.gateway, name });
     return this;
   }
 

@@ -76,11 +76,9 @@ export function mini(graph: Graph, port: number): Mini {
       };
     }),
   }));
-  const byTable = graph.index("virtual hosts by table", virtualHosts, ({ routes }) => [routes]);
-  const routeTables = graph.derive("ir.routeTables", listeners, ({ routes }, read): RouteTable => ({
+  const routeTables = graph.derive("ir.routeTables", listeners, ({ routes }): RouteTable => ({
     gateway,
     name: routes,
-    virtualHosts: [...read(byTable, routes)?.keys() ?? []],
   }));
   const ofRoutes = graph.derive("contributions of routes", routes, (route, _, origin): Contribution => ({
     gateway,
