@@ -23,7 +23,7 @@ import { serveHttp } from "./http_port.ts";
 import { abortable } from "./abortable.ts";
 import { type ReportAddress, ReportClient } from "./report_client.ts";
 import { type ReportServer, serveReports } from "./report_server.ts";
-import { standForElection } from "./leadership.ts";
+import { LeaseHolder, standForElection } from "./leadership.ts";
 import { operate, type Operator } from "./operate.ts";
 import { byToken } from "./proxy_tokens.ts";
 import { version } from "./version.ts";
@@ -172,6 +172,16 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
   scope.spawn("keys of tokens", (signal) => tokens.run(signal));
 
   const identity = identityOf(replica, reports.port, options.nonce);
+  const holder = new LeaseHolder({
+    kube,
+    namespace,
+    lease,
+    // To the end, that the next leader knows of proxies that this replica still serves.
+    changed: (holder) => client.follow(holder === identity ? undefined : addressIn(holder)),
+    clock,
+    log,
+  });
+  scope.spawn("watch of the lease", (signal) => holder.watch(signal));
   const resign = new AbortController(), resigned = Promise.withResolvers<void>();
   scope.spawn("leadership", async (signal) => {
     using linked = linkSignals(signal, resign.signal);
@@ -186,7 +196,7 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
         log,
         metrics,
         signal: linked.signal,
-        observed: (holder) => client.follow(holder === identity ? undefined : addressIn(holder)),
+        holder,
         async lead(leadership) {
           using _ = fence.open(leadership);
           state.leading = true;

@@ -1,5 +1,5 @@
 /**
- * Standing for election, with a watch on the Lease: others learn at once that it was given back, or who has it.
+ * Who leads: a watch on the Lease, and standing for election with its help.
  *
  * @module
  */
@@ -11,18 +11,67 @@ import { elect, type Leadership } from "../kube/lease.ts";
 import type { Kube } from "../kube/types.ts";
 import { watch } from "../kube/watch.ts";
 
-export interface CandidacyOptions {
+export interface LeaseHolderOptions {
   readonly kube: Kube;
   readonly namespace: string;
   /** The name of the Lease. */
   readonly lease: string;
+  /** Told who holds the Lease, whenever that changes; empty for nobody. */
+  readonly changed: (holder: string) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Who holds the Lease, by whoever has seen it last. */
+export class LeaseHolder {
+  readonly #options: LeaseHolderOptions;
+  readonly #waiting = new Set<() => void>();
+  #holder: string | undefined;
+
+  constructor(options: LeaseHolderOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in who was seen to hold it. */
+  observe(holder: string): void {
+    if (holder === this.#holder) return;
+    this.#holder = holder;
+    this.#options.changed(holder);
+    if (holder !== "") return;
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  /** Resolves when nobody holds it any more; rejects with the signal's reason if that is aborted first. */
+  free(signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    signal.addEventListener("abort", () => {
+      this.#waiting.delete(resolve);
+      reject(signal.reason);
+    }, { once: true });
+    return promise;
+  }
+
+  /** Watches it until `signal` is aborted. Where that is not allowed, what the election sees has to do. */
+  async watch(signal: AbortSignal): Promise<void> {
+    const { kube, namespace, lease, clock, log } = this.#options, fieldSelector = `metadata.name=${lease}`;
+    for await (const event of watch(kube, leaseKind, { namespace, fieldSelector, clock, log, signal })) {
+      const object = event.type === "replace"
+        ? event.objects[0]
+        : event.type === "set"
+        ? event.object
+        : undefined;
+      this.observe(object?.spec?.holderIdentity ?? "");
+    }
+  }
+}
+
+export interface CandidacyOptions extends Omit<LeaseHolderOptions, "changed"> {
+  readonly holder: LeaseHolder;
   readonly identity: string;
   /** What the leader does until it is told that it is none any more. */
   readonly lead: (leadership: Leadership) => Promise<void>;
-  /** Told who holds the Lease, whenever that changes; empty for nobody. */
-  readonly observed: (holder: string) => void;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly metrics: Pick<Metrics, "leader">;
   /** Ends the candidacy and gives the Lease back. */
   readonly signal: AbortSignal;
@@ -30,59 +79,21 @@ export interface CandidacyOptions {
 
 /** Stands for election until `signal` is aborted. */
 export async function standForElection(options: CandidacyOptions): Promise<void> {
-  const { kube, namespace, lease, identity, lead, clock, log, metrics, signal } = options;
-  const waiting = new Set<() => void>();
-  const last: { holder?: string } = {};
-  const observed = (holder: string) => {
-    if (holder === last.holder) return;
-    last.holder = holder;
-    options.observed(holder);
-    if (holder !== "") return;
-    for (const wake of waiting) wake();
-    waiting.clear();
-  };
-  const stop = new AbortController();
-  const following = follow(options, observed, stop.signal);
+  const { kube, namespace, lease: name, holder, identity, lead, clock, log, metrics, signal } = options;
   metrics.leader.set(0);
-  try {
-    await elect(kube, {
-      namespace,
-      name: lease,
-      identity,
-      clock,
-      log,
-      observed,
-      sooner: (signal) => {
-        const { promise, resolve, reject } = Promise.withResolvers<void>();
-        waiting.add(resolve);
-        signal.addEventListener("abort", () => {
-          waiting.delete(resolve);
-          reject(signal.reason);
-        }, { once: true });
-        return promise;
-      },
-      async lead(leadership) {
-        metrics.leader.set(1);
-        leadership.signal.addEventListener("abort", () => metrics.leader.set(0), { once: true });
-        await lead(leadership);
-      },
-      signal,
-    });
-  } finally {
-    stop.abort();
-    await following;
-  }
-}
-
-/** Tells what a watch shows. Where that is not allowed, the tries of the election have to do. */
-async function follow(
-  { kube, namespace, lease, clock, log }: CandidacyOptions,
-  observed: (holder: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  const fieldSelector = `metadata.name=${lease}`;
-  for await (const event of watch(kube, leaseKind, { namespace, fieldSelector, clock, log, signal })) {
-    if (event.type === "replace") observed(event.objects[0]?.spec?.holderIdentity ?? "");
-    else observed(event.type === "set" ? event.object.spec?.holderIdentity ?? "" : "");
-  }
+  await elect(kube, {
+    namespace,
+    name,
+    identity,
+    clock,
+    log,
+    observed: (identity) => holder.observe(identity),
+    sooner: (signal) => holder.free(signal),
+    async lead(leadership) {
+      metrics.leader.set(1);
+      leadership.signal.addEventListener("abort", () => metrics.leader.set(0), { once: true });
+      await lead(leadership);
+    },
+    signal,
+  });
 }
