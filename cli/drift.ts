@@ -24,6 +24,8 @@ export interface DriftOptions {
     readonly silent: boolean;
     readonly refused: readonly unknown[];
   }[];
+  /** Whether this replica leads: only then it knows of all proxies, and only then this is measured. */
+  readonly leading: () => boolean;
   readonly clock: Clock;
 }
 
@@ -33,12 +35,16 @@ const mostGateways = 1000;
 const states = ["programmed", "pending", "rejected"] as const;
 
 /** Starts to measure; the result is to be called after each settle. */
-export function watchDrift({ metrics, verdicts, proxies, report, clock }: DriftOptions): () => void {
+export function watchDrift({ metrics, verdicts, proxies, report, leading, clock }: DriftOptions): () => void {
   /** Since when a contribution has been pending. */
   const pending = new Map<Key, number>();
-  const shown = new Set<GatewayKey>();
+  const shown = new Set<GatewayKey>(), before = { leading: false };
 
   metrics.beforeScrape(() => {
+    if (!leading()) {
+      for (const gateway of shown) forget(gateway);
+      return;
+    }
     const counts = new Map<GatewayKey, { [S in Verdict["state"]]: number }>();
     for (const [key, { state }] of verdicts.entries()) {
       const gateway = gatewayOf(key),
@@ -77,7 +83,13 @@ export function watchDrift({ metrics, verdicts, proxies, report, clock }: DriftO
   };
 
   return () => {
-    for (const key of verdicts.changed) {
+    if (!leading()) {
+      before.leading = false;
+      return pending.clear();
+    }
+    const keys = before.leading ? verdicts.changed : [...verdicts.entries()].map(([key]) => key);
+    before.leading = true;
+    for (const key of keys) {
       const state = verdicts.get(key)?.state, since = pending.get(key);
       if (state === "pending") {
         if (since === undefined) pending.set(key, clock.monotonic());

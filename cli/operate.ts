@@ -144,6 +144,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     verdicts: world.verdicts,
     proxies: world.proxies,
     report: (gateway) => ledger.report(gateway),
+    leading: () => ledger.leading,
     clock,
   });
 

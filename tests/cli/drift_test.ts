@@ -22,7 +22,7 @@ Deno.test("drift: counts, the longest wait and the proxies of each Gateway, unti
       silent: behind > 0,
       refused: [],
     }));
-  const settled = watchDrift({ metrics, verdicts, proxies, report, clock });
+  const settled = watchDrift({ metrics, verdicts, proxies, report, leading: () => true, clock });
   const seen = async () =>
     Object.fromEntries(
       (await metrics.render()).split("\n")
@@ -76,4 +76,32 @@ Deno.test("drift: counts, the longest wait and the proxies of each Gateway, unti
   graph.settle();
   settled();
   assertEquals(await seen(), {});
+});
+
+Deno.test("drift: a replica that does not lead knows of its own proxies alone, and measures nothing", async () => {
+  const clock = new FakeClock(), metrics = createMetrics({ clock, version: "1" }), graph = new Graph();
+  const verdicts = graph.source<Verdict>("verdicts"), proxies = graph.source<readonly Proxy[]>("proxies");
+  const state = { leading: false };
+  const settled = watchDrift({
+    metrics,
+    verdicts,
+    proxies,
+    report: () => [],
+    leading: () => state.leading,
+    clock,
+  });
+  const oldest = async () =>
+    (await metrics.render()).match(/^gatehouse_oldest_unprogrammed_seconds\{.*\} (.*)$/m)?.[1];
+  verdicts.set("default/web|HTTPRoute/default/one", { generation: 1, state: "pending", message: "" });
+  graph.settle();
+  settled();
+  await clock.advance(60_000);
+  assertEquals(await oldest(), undefined);
+  state.leading = true;
+  settled();
+  await clock.advance(2_000);
+  assertEquals(await oldest(), "2", "since it leads");
+  state.leading = false;
+  settled();
+  assertEquals(await oldest(), undefined);
 });

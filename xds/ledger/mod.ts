@@ -76,6 +76,10 @@ export class Ledger implements Disposable {
     this.#done();
   }
 
+  get leading(): boolean {
+    return this.#leading;
+  }
+
   /** Takes in what another replica tells. */
   hear(source: string, news: News): void {
     this.#of(news.gateway).hear(source, news, this.#options.clock.monotonic());
