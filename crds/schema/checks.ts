@@ -159,6 +159,7 @@ export function listChecks(facts: Facts): Check[] {
       const stranger = (payload.value as readonly unknown[]).findIndex((item) => !isMap(item));
       if (stranger < 0) return findDuplicates(payload, (item) => keysOf(item as object, keys));
       const value = (payload.value as readonly unknown[])[stranger];
+      if (value === null) return; // its type alone is reported
       report(payload, { reason: "Invalid", detail: "must be an object, since the list is a map", value }, [
         stranger,
       ]);

@@ -10,8 +10,8 @@ import { faultsRoute } from "./faults_route.ts";
 import { openApi } from "./openapi.ts";
 import { encodeOpenApiV2, openApiV2Type } from "./openapi_v2.ts";
 import { parsePath } from "./request.ts";
-import { serveResource } from "./resource_route.ts";
-import { ApiError, internal, noSuchPath, type Status, unauthorized } from "./status.ts";
+import { addWarnings, serveResource } from "./resource_route.ts";
+import { ApiError, internal, noSuchPath, unauthorized } from "./status.ts";
 
 /** The version of Kubernetes whose API is spoken. */
 const version = {
@@ -33,13 +33,13 @@ export function createApp(options: AppOptions): Hono<Env> {
   const app = new Hono<Env>();
 
   app.onError((error, c) => {
-    if (error instanceof ApiError) return statusResponse(error.status);
+    if (error instanceof ApiError) return statusResponse(error);
     // A client that goes away in the middle of its request is no fault of ours.
     const level = c.req.raw.signal.aborted ? "debug" : "error";
     log[level]("request failed", { method: c.req.method, path: c.req.path, error });
-    return statusResponse(internal(error.message).status);
+    return statusResponse(internal(error.message));
   });
-  app.notFound(() => statusResponse(noSuchPath().status));
+  app.notFound(() => statusResponse(noSuchPath()));
 
   for (const path of ["/healthz", "/livez", "/readyz"]) app.get(path, (c) => c.text("ok"));
   app.get("/version", (c) => c.json(version));
@@ -82,9 +82,10 @@ export function createApp(options: AppOptions): Hono<Env> {
   return app;
 }
 
-function statusResponse(status: Status): Response {
+function statusResponse({ status, code, warnings }: ApiError): Response {
   const headers = new Headers({ "content-type": "application/json" });
+  addWarnings(headers, warnings);
   const retry = status.details?.retryAfterSeconds;
   if (retry !== undefined) headers.set("retry-after", String(retry));
-  return new Response(JSON.stringify(status), { status: status.code, headers });
+  return new Response(JSON.stringify(status), { status: code, headers });
 }

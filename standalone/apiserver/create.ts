@@ -7,7 +7,7 @@ import { type ApiObject, keyOf, type ObjectMeta } from "../../crds/kind.ts";
 import { timestamp } from "./deletion.ts";
 import { counted } from "./generation.ts";
 import { checkSize, judge, strictRefusal, warnings } from "./judge.ts";
-import { checkName, generateName } from "./metadata.ts";
+import { checkName, finalizerWarnings, generateName } from "./metadata.ts";
 import type { WriteOptions } from "./request.ts";
 import type { Unstructured } from "./resources.ts";
 import { alreadyExists, badRequest, forbidden, invalid, notFound, type Subject } from "./status.ts";
@@ -90,7 +90,7 @@ export function createIn(
   return {
     code: 201,
     object: options.dryRun ? unversioned(row.object) : row.object,
-    warnings: warnings(dropped, options),
+    warnings: [...warnings(dropped, options), ...finalizerWarnings(full, undefined, resource.custom)],
   };
 }
 

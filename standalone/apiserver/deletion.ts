@@ -75,7 +75,7 @@ export function remove(
       ...others,
       ...(finalizers.length > 0 ? { finalizers } : {}),
       deletionTimestamp: metadata.deletionTimestamp ?? timestamp(options.now),
-      deletionGracePeriodSeconds: 0,
+      ...(row.object.kind === "Namespace" ? {} : { deletionGracePeriodSeconds: 0 }),
       ...(metadata.generation !== undefined && !metadata.deletionTimestamp
         ? { generation: metadata.generation + 1 }
         : {}),

@@ -13,7 +13,10 @@ export function counted(resource: Resource): boolean {
 
 /** The part of an object that its generation counts. */
 export function content(resource: Resource, object: ApiObject): Record<string, unknown> {
-  const { metadata: _m, ...rest } = object as Unstructured;
+  const { metadata, ...rest } = object as Unstructured;
+  if (resource.id === "endpointslices.discovery.k8s.io") {
+    return { ...rest, labels: metadata.labels }; // of these, labels count as well
+  }
   const { status: _s, ...wanted } = rest;
   return resource.kind.hasStatus ? wanted : rest;
 }

@@ -24,7 +24,23 @@ export function judge(
 ): { readonly object: ApiObject; readonly unknownFields: readonly string[] } {
   const { model, channel } = api.resources;
   const verdict = model.validate(resource.kind, version, object, { channel, ...(old ? { old } : {}) });
-  const mine = [...causes, ...checkMetadata(object.metadata, resource.custom)];
+  // Kubernetes' own kinds are decoded into types of Go first.
+  const undecodable = !resource.custom &&
+    verdict.errors.find(({ reason, message }) =>
+      reason === "FieldValueTypeInvalid" || message.endsWith("must be base64")
+    );
+  if (undecodable) {
+    const { kind } = resource.kind, { field, message } = undecodable;
+    throw badRequest(
+      `${kind} in version ${
+        JSON.stringify(version.name)
+      } cannot be handled as a ${kind}: ${field}: ${message}`,
+    );
+  }
+  const mine = [
+    ...causes,
+    ...checkMetadata(object.metadata, resource.custom || resource.id.startsWith("leases.")),
+  ];
   // What is wrong with metadata is said once, in the words of Kubernetes.
   const theirs = verdict.errors.filter(({ field = "" }) =>
     !mine.some((cause) => field.startsWith(cause.field ?? "?"))

@@ -5,7 +5,7 @@
  */
 import type { Encoder } from "./represent.ts";
 import type { ListOptions } from "./request.ts";
-import { badRequest, expired, tooLargeResourceVersion } from "./status.ts";
+import { badRequest, expired, forbiddenOption, tooLargeResourceVersion } from "./status.ts";
 import type { Row, Store } from "./store.ts";
 
 export interface Page {
@@ -56,10 +56,14 @@ export function page(
     throw badRequest("specifying resource version is not allowed when using continue");
   }
   if (options.match !== undefined && (asked === "" || options.continue !== "")) {
-    throw badRequest("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    throw forbiddenOption("ListOptions", "resourceVersionMatch", "it needs a resourceVersion");
   }
   if (options.match === "Exact" && asked === "0") {
-    throw badRequest('resourceVersionMatch "Exact" is forbidden for resourceVersion "0"');
+    throw forbiddenOption(
+      "ListOptions",
+      "resourceVersionMatch",
+      '"Exact" does not go with resourceVersion "0"',
+    );
   }
   const token = options.continue === "" ? undefined : decode(options.continue);
   if (token && token.revision < store.compacted) {
@@ -113,7 +117,7 @@ export function stream(page: Page, encoder: Encoder): ReadableStream<Uint8Array>
       let piece = next === 0 ? head : "";
       const from = next;
       while (next < page.rows.length && next - from < 500 && piece.length < 256 * 1024) {
-        piece += (next > 0 ? "," : "") + encoder.item(page.rows[next]!);
+        piece += (next > 0 ? "," : "") + encoder.listed(page.rows[next]!);
         next++;
       }
       if (next === page.rows.length) piece += tail;

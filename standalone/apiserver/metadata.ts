@@ -92,6 +92,9 @@ export function readMetadata(value: unknown): ReadMetadata {
     if ((strings as readonly string[]).includes(field) || field === "deletionTimestamp") {
       if (typeof found !== "string") refuse(field, found, "string");
       if (found === "") continue;
+      if (/Timestamp$/.test(field) && !/^\d{4}-\d\d-\d\dT/.test(found as string)) {
+        throw new TypeError(`parsing time ${JSON.stringify(found)} as RFC 3339`);
+      }
     } else if (field === "labels" || field === "annotations") {
       if (!isRecord(found)) refuse(field, found, "map[string]string");
       const entries = Object.entries(found as Record<string, unknown>);
@@ -183,15 +186,14 @@ export function checkMetadata(metadata: ObjectMeta, custom: boolean): readonly C
       message: "Too long: may not be more than 262144 bytes",
     });
   }
-  for (const finalizer of metadata.finalizers ?? []) {
+  for (const [index, finalizer] of (metadata.finalizers ?? []).entries()) {
     if (!qualifiedName.test(finalizer)) {
       say("metadata.finalizers", finalizer, "name part must be non-empty and valid");
     } else if (
-      !custom && !finalizer.includes("/") &&
-      !["orphan", "foregroundDeletion", "kubernetes"].includes(finalizer)
+      !custom && !isQualified(finalizer)
     ) {
       say(
-        "metadata.finalizers",
+        `metadata.finalizers[${index}]`,
         finalizer,
         "name is neither a standard finalizer name nor is it fully qualified",
       );
@@ -199,7 +201,14 @@ export function checkMetadata(metadata: ObjectMeta, custom: boolean): readonly C
   }
   (metadata.ownerReferences ?? []).forEach((owner: Partial<OwnerReference>, index) => {
     for (const field of ["apiVersion", "kind", "name", "uid"] as const) {
-      if (!owner[field]) say(`metadata.ownerReferences[${index}].${field}`, "", "must not be empty");
+      if (owner[field]) continue;
+      const at = `metadata.ownerReferences[${index}].${field}`;
+      if (!["name", "uid"].includes(field)) say(at, "", "must not be empty");
+      else {causes.push({
+          reason: "FieldValueRequired",
+          field: at,
+          message: "Required value: must not be empty",
+        });}
     }
   });
   const controllers = (metadata.ownerReferences ?? []).filter((owner) => owner.controller);
@@ -212,6 +221,28 @@ export function checkMetadata(metadata: ObjectMeta, custom: boolean): readonly C
     );
   }
   return causes;
+}
+
+/** Whether a finalizer has a prefix, or is one of Kubernetes' own. */
+function isQualified(finalizer: string): boolean {
+  return finalizer.includes("/") || ["orphan", "foregroundDeletion", "kubernetes"].includes(finalizer);
+}
+
+/** What is said of new finalizers without a prefix, where they are not refused. */
+export function finalizerWarnings(
+  { metadata }: { readonly metadata: ObjectMeta },
+  old: { readonly metadata: ObjectMeta } | undefined,
+  custom: boolean,
+): readonly string[] {
+  if (!custom) return [];
+  return (metadata.finalizers ?? [])
+    .filter((name) => !isQualified(name) && !old?.metadata.finalizers?.includes(name))
+    .map((name) =>
+      `metadata.finalizers: ${
+        JSON.stringify(name)
+      }: prefer a domain-qualified finalizer name to avoid accidental ` +
+      "conflicts with other finalizer writers"
+    );
 }
 
 /** A name made from `prefix` as Kubernetes makes them: five letters that spell no words. */

@@ -129,19 +129,17 @@ const byId: { readonly [id: string]: readonly TableColumn[] } = {
   secrets: [
     nameColumn,
     column("Type", (object) => at(object, "type")),
-    column("Data", (object) => size(at(object, "data")), { type: "integer" }),
+    column("Data", (object) => String(size(at(object, "data")))),
     ageColumn,
   ],
   configmaps: [
     nameColumn,
-    column("Data", (object) => size(at(object, "data")) + size(at(object, "binaryData")), {
-      type: "integer",
-    }),
+    column("Data", (object) => String(size(at(object, "data")) + size(at(object, "binaryData")))),
     ageColumn,
   ],
   serviceaccounts: [
     nameColumn,
-    column("Secrets", (object) => size(at(object, "secrets")), { type: "integer" }),
+    column("Secrets", (object) => String(size(at(object, "secrets")))),
     ageColumn,
   ],
   "endpointslices.discovery.k8s.io": [

@@ -10,6 +10,9 @@ import { forbidden, notFound, type Status, success } from "./status.ts";
 import type { Row } from "./store.ts";
 import { keyOfTarget, subjectOf, type Target, type Writing } from "./target.ts";
 
+/** Resources whose objects are given back when they are deleted. */
+const returned = ["services", "serviceaccounts"];
+
 /** Deletes one object. */
 export function removeOne(
   api: Writing,
@@ -26,7 +29,9 @@ export function removeOne(
       throw forbidden(subject, name, "this namespace may not be deleted");
     }
     const removed = remove(tx, resource, row, deletion(api, options));
-    return removed.gone ? success(subject, name, row.object.metadata.uid) : removed.row;
+    if (!removed.gone) return removed.row;
+    if (!returned.includes(resource.id)) return success(subject, name, row.object.metadata.uid);
+    return options.dryRun ? row : removed.row;
   }, options);
 }
 
@@ -43,7 +48,9 @@ export async function removeAll(
       ...await api.store.write((tx) =>
         rows.slice(i, i + 100).flatMap(({ key }) => {
           const row = tx.get(resource.id, key);
-          return row ? [remove(tx, resource, row, deletion(api, options)).row] : [];
+          if (!row) return [];
+          const removed = remove(tx, resource, row, deletion(api, options));
+          return [removed.gone ? row : removed.row];
         }), options),
     );
   }

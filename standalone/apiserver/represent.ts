@@ -11,8 +11,8 @@ import { columnDefinitions, type IncludeObject, partial, tableRow } from "./tabl
 
 export type Form =
   | { readonly as: "object" }
-  | { readonly as: "partial" }
-  | { readonly as: "table"; readonly include: IncludeObject };
+  | { readonly as: "partial"; readonly version: string }
+  | { readonly as: "table"; readonly version: string; readonly include: IncludeObject };
 
 /** One media range of an Accept header. */
 interface Range {
@@ -52,16 +52,17 @@ export function negotiate(accept: string, query: URLSearchParams): Form {
     if (!jsonTypes.has(type)) return undefined;
     const as = parameters.get("as");
     if (as === undefined) return { as: "object" };
-    if (parameters.get("g") !== "meta.k8s.io" || !["v1", "v1beta1"].includes(parameters.get("v") ?? "")) {
-      return undefined;
+    const v = parameters.get("v") ?? "", version = `meta.k8s.io/${v}`;
+    if (parameters.get("g") !== "meta.k8s.io" || !["v1", "v1beta1"].includes(v)) return undefined;
+    if (as === "PartialObjectMetadata" || as === "PartialObjectMetadataList") {
+      return { as: "partial", version };
     }
-    if (as === "PartialObjectMetadata" || as === "PartialObjectMetadataList") return { as: "partial" };
     if (as !== "Table") return undefined;
     const include = query.get("includeObject") || "Metadata";
     if (include !== "None" && include !== "Metadata" && include !== "Object") {
       throw badRequest(`unrecognized includeObject value: ${JSON.stringify(include)}`);
     }
-    return { as: "table", include };
+    return { as: "table", version, include };
   });
   if (!form) throw notAcceptable(["application/json"]);
   return form;
@@ -69,8 +70,10 @@ export function negotiate(accept: string, query: URLSearchParams): Form {
 
 /** Rows as JSON in one version and form. */
 export interface Encoder {
-  /** One item of a list, or the object of a watch event. */
+  /** The object of a watch event. */
   item(row: Row): string;
+  /** One item of a list: those of Kubernetes' own kinds do not say what they are. */
+  listed(row: Row): string;
   /** What stands around the items of a list. */
   list(metadata: Readonly<Record<string, unknown>>): { readonly head: string; readonly tail: string };
   /** A whole answer. */
@@ -81,8 +84,16 @@ export interface Encoder {
   readonly shared: boolean;
 }
 
-/** JSON of rows in versions other than the stored one. */
-const converted = new WeakMap<Row, Map<string, string>>();
+/** JSON of rows in forms other than the stored one. */
+const texts = new WeakMap<Row, Map<string, string>>();
+
+function textOf(row: Row, form: string, make: () => unknown): string {
+  const forms = texts.get(row) ?? new Map<string, string>();
+  texts.set(row, forms);
+  const text = forms.get(form) ?? JSON.stringify(make());
+  forms.set(form, text);
+  return text;
+}
 
 export function encoderOf(
   resource: Resource,
@@ -99,19 +110,21 @@ export function encoderOf(
   };
 
   if (form.as === "table") {
-    const head = { kind: "Table", apiVersion: "meta.k8s.io/v1" };
+    const head = { kind: "Table", apiVersion: form.version };
     const definitions = columnDefinitions(resource, version);
     const one = (object: ApiObject) =>
       JSON.stringify({
         ...head,
         metadata: { resourceVersion: object.metadata.resourceVersion },
         columnDefinitions: definitions,
-        rows: [tableRow(resource, version, convert(object), form.include, now())],
+        rows: [tableRow(resource, version, convert(object), form, now())],
       });
+    const item = (row: Row) => JSON.stringify(tableRow(resource, version, convert(row.object), form, now()));
     return {
       shared: false,
       one,
-      item: (row) => JSON.stringify(tableRow(resource, version, convert(row.object), form.include, now())),
+      item,
+      listed: item,
       list: (metadata) => {
         const text = JSON.stringify({ ...head, metadata, columnDefinitions: definitions, rows: [] });
         return { head: text.slice(0, -2), tail: text.slice(-2) };
@@ -123,35 +136,40 @@ export function encoderOf(
           columnDefinitions: definitions,
           rows: [{
             cells: definitions.map(() => null),
-            object: { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata },
+            object: { kind: "PartialObjectMetadata", apiVersion: form.version, metadata },
           }],
         }),
     };
   }
   if (form.as === "partial") {
-    const head = { kind: "PartialObjectMetadataList", apiVersion: "meta.k8s.io/v1" };
-    const one = (object: ApiObject) => JSON.stringify(partial(object));
+    const head = { kind: "PartialObjectMetadataList", apiVersion: form.version };
+    const one = (object: ApiObject) => JSON.stringify(partial(object, form.version));
     return {
       shared: false,
       one,
       item: (row) => one(row.object),
+      listed: (row) => one(row.object),
       list: (metadata) => around(head, metadata, "items"),
       bookmark: (metadata) =>
-        JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata }),
+        JSON.stringify({ kind: "PartialObjectMetadata", apiVersion: form.version, metadata }),
     };
   }
-  return {
+  const encoder: Encoder = {
     shared: true,
     one: (object) => JSON.stringify(convert(object)),
+    listed(row) {
+      if (resource.custom) return encoder.item(row);
+      return textOf(row, `${typed.apiVersion} in a list`, () => {
+        const { kind: _k, apiVersion: _v, ...rest } = convert(row.object);
+        return rest;
+      });
+    },
     item(row) {
       if (resource.isStored(version.name)) return row.json;
-      let texts = converted.get(row);
-      if (!texts) converted.set(row, texts = new Map());
-      let text = texts.get(typed.apiVersion);
-      if (text === undefined) texts.set(typed.apiVersion, text = JSON.stringify(convert(row.object)));
-      return text;
+      return textOf(row, typed.apiVersion, () => convert(row.object));
     },
     list: (metadata) => around({ kind: kind.listKind, apiVersion: typed.apiVersion }, metadata, "items"),
     bookmark: (metadata) => JSON.stringify({ ...typed, metadata }),
   };
+  return encoder;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 import { parseSelector, type Selector } from "./selectors.ts";
-import { badRequest } from "./status.ts";
+import { badRequest, invalid, invalidOption, type OptionsKind } from "./status.ts";
 
 /** `/api/v1/namespaces/a/services/b/status` in parts. */
 export interface ResourcePath {
@@ -85,7 +85,7 @@ export function listOptions(query: URLSearchParams): ListOptions {
   }
   const match = query.get("resourceVersionMatch") ?? "";
   if (match !== "" && match !== "Exact" && match !== "NotOlderThan") {
-    throw badRequest(`resourceVersionMatch: Unsupported value: ${JSON.stringify(match)}`);
+    throw invalidOption("ListOptions", "resourceVersionMatch", match, ["", "Exact", "NotOlderThan"]);
   }
   return {
     selector: parseSelector(query.get("labelSelector") ?? "", query.get("fieldSelector") ?? ""),
@@ -108,25 +108,21 @@ export interface WriteOptions {
 }
 
 /** Options of create, update and patch. */
-export function writeOptions(query: URLSearchParams): WriteOptions {
-  const fieldValidation = query.get("fieldValidation") ?? "";
-  if (!["", "Strict", "Warn", "Ignore"].includes(fieldValidation)) {
-    throw badRequest(
-      `invalid fieldValidation: ${JSON.stringify(fieldValidation)}: must be Ignore, Warn or Strict`,
-    );
+export function writeOptions(query: URLSearchParams, kind: OptionsKind): WriteOptions {
+  const fieldValidation = query.get("fieldValidation") ?? "", modes = ["", "Ignore", "Strict", "Warn"];
+  if (!modes.includes(fieldValidation)) {
+    throw invalidOption(kind, "fieldValidation", fieldValidation, modes);
   }
   return {
-    dryRun: dryRun(query.getAll("dryRun")),
+    dryRun: dryRun(query.getAll("dryRun"), kind),
     fieldValidation: fieldValidation === "" ? "Warn" : fieldValidation as FieldValidation,
   };
 }
 
 /** Whether nothing is to be kept. The only mode there is is `All`. */
-export function dryRun(values: readonly string[]): boolean {
-  for (const value of values) {
-    if (value !== "All" && value !== "") {
-      throw badRequest(`dryRun: Unsupported value: ${JSON.stringify(value)}: supported values: "All"`);
-    }
+export function dryRun(values: readonly string[], kind: OptionsKind): boolean {
+  if (values.some((value) => value !== "All" && value !== "")) {
+    throw invalidOption(kind, "dryRun", values, ["All"]);
   }
   return values.includes("All");
 }
@@ -155,13 +151,24 @@ export function deleteOptions(query: URLSearchParams, body: unknown): DeleteOpti
   const policy = options.propagationPolicy ?? query.get("propagationPolicy") ??
     (orphan === undefined ? undefined : orphan ? "Orphan" : "Background");
   if (policy !== undefined && policy !== "Background" && policy !== "Foreground" && policy !== "Orphan") {
-    throw badRequest(
-      `propagationPolicy: Unsupported value: ${JSON.stringify(policy)}: supported values: "Background", ` +
-        `"Foreground", "Orphan"`,
-    );
+    throw invalidOption("DeleteOptions", "propagationPolicy", policy, [
+      "Foreground",
+      "Background",
+      "Orphan",
+      "nil",
+    ]);
+  }
+  if (orphan !== undefined && (options.propagationPolicy ?? query.get("propagationPolicy")) != null) {
+    throw invalid({ group: "meta.k8s.io", plural: "", kind: "DeleteOptions" }, "", [{
+      reason: "FieldValueInvalid",
+      field: "propagationPolicy",
+      message: `Invalid value: ${
+        JSON.stringify(policy)
+      }: orphanDependents and propagationPolicy exclude each other`,
+    }]);
   }
   return {
-    dryRun: dryRun([...options.dryRun ?? [], ...query.getAll("dryRun")]),
+    dryRun: dryRun([...options.dryRun ?? [], ...query.getAll("dryRun")], "DeleteOptions"),
     propagation: policy,
     preconditions: options.preconditions ?? {},
   };

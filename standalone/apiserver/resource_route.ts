@@ -16,7 +16,15 @@ import { readPatch } from "./patch.ts";
 import { removeAll, removeOne } from "./removal.ts";
 import { type Encoder, encoderOf, negotiate } from "./represent.ts";
 import { deleteOptions, type ListOptions, listOptions, type ResourcePath, writeOptions } from "./request.ts";
-import { conflict, methodNotAllowed, modified, noSuchPath, notFound, tooManyRequests } from "./status.ts";
+import {
+  ApiError,
+  conflict,
+  methodNotAllowed,
+  modified,
+  noSuchPath,
+  notFound,
+  tooManyRequests,
+} from "./status.ts";
 import type { Row } from "./store.ts";
 import { keyOfTarget, subjectOf, type Target, type Written } from "./target.ts";
 import { patch, update } from "./update.ts";
@@ -64,7 +72,30 @@ export async function serveResource(
   if (subresource !== undefined && !["get", "update", "patch"].includes(verb)) throw methodNotAllowed();
   checkFields(resource, list.selector.fields);
   await suffer(options, target, verb);
-  return await answerTo(verb, { c, options, target, query, list });
+  const deprecation = deprecationOf(target);
+  try {
+    const response = await answerTo(verb, { c, options, target, query, list });
+    addWarnings(response.headers, deprecation);
+    return response;
+  } catch (error) {
+    if (error instanceof ApiError) error.warnings.unshift(...deprecation);
+    throw error;
+  }
+}
+
+function deprecationOf({ resource: { kind }, version }: Target): readonly string[] {
+  if (!version.deprecated) return [];
+  const current = kind.versions.find(({ deprecated }) => !deprecated)!;
+  return [
+    `${apiVersion(kind, version.name)} ${kind.kind} is deprecated; use ${
+      apiVersion(kind, current.name)
+    } ${kind.kind}`,
+  ];
+}
+
+/** Warnings as HTTP has them, which kubectl prints. */
+export function addWarnings(headers: Headers, warnings: readonly string[]): void {
+  for (const warning of warnings) headers.append("warning", `299 - ${JSON.stringify(warning)}`);
 }
 
 /** @throws {ApiError} 404 if there is no such thing */
@@ -82,7 +113,7 @@ function targetOf({ resource, version }: Pick<Target, "resource" | "version">, p
 
 function verbFor(method: string, path: ResourcePath, list: ListOptions): string {
   const reads = method === "GET" || method === "HEAD";
-  if (reads && (path.watch || list.watch)) return "watch";
+  if (reads && (path.watch || list.watch && path.name === undefined)) return "watch";
   return verbOf[method]?.[path.name === undefined ? 1 : 0] ?? "";
 }
 
@@ -125,13 +156,22 @@ async function answerTo(verb: string, asked: Asked): Promise<Response> {
       return new Response(stream(found, encoder), { headers: { "content-type": "application/json" } });
     }
     case "create":
-      return writtenResponse(encoder, await create(options, target, await body(), writeOptions(query)));
+      return writtenResponse(
+        encoder,
+        await create(options, target, await body(), writeOptions(query, "CreateOptions")),
+      );
     case "update":
-      return writtenResponse(encoder, await update(options, target, await body(), writeOptions(query)));
+      return writtenResponse(
+        encoder,
+        await update(options, target, await body(), writeOptions(query, "UpdateOptions")),
+      );
     case "patch": {
       const type = (c.req.header("content-type") ?? "").split(";")[0]!.trim();
       const next = readPatch(type, await body({ text: true }) as string, resource.custom);
-      return writtenResponse(encoder, await patch(options, target, next, writeOptions(query)));
+      return writtenResponse(
+        encoder,
+        await patch(options, target, next, writeOptions(query, "PatchOptions")),
+      );
     }
     case "delete": {
       const wishes = deleteOptions(query, await body({ optional: true }));
@@ -153,7 +193,7 @@ async function answerTo(verb: string, asked: Asked): Promise<Response> {
 
 function writtenResponse(encoder: Encoder, { code, object, warnings }: Written): Response {
   const headers = new Headers({ "content-type": "application/json" });
-  for (const warning of warnings) headers.append("warning", `299 - ${JSON.stringify(warning)}`);
+  addWarnings(headers, warnings);
   return whole(encoder.one(object), { status: code, headers });
 }
 

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { isIP } from "node:net";
 import type { ApiObject } from "../../crds/kind.ts";
 import type { Unstructured } from "./resources.ts";
 import { invalid } from "./status.ts";
@@ -70,6 +71,13 @@ export function assignAddresses(tx: Transaction, object: ApiObject, old: ApiObje
       reason: "FieldValueInvalid",
       field: "spec.clusterIPs[0]",
       message: `Invalid value: ${JSON.stringify([wanted])}: may not change once set`,
+    }]);
+  }
+  if (wanted && wanted !== "None" && !isIP(wanted)) {
+    throw invalid(subject, object.metadata.name, [{
+      reason: "FieldValueInvalid",
+      field: "spec.clusterIPs[0]",
+      message: `Invalid value: ${JSON.stringify(wanted)}: must be an IP address`,
     }]);
   }
   const taken = new Set(others().map((other) => other.clusterIP));

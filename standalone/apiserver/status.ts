@@ -33,7 +33,8 @@ export interface Status {
   readonly message?: string;
   readonly reason?: string;
   readonly details?: Details;
-  readonly code: number;
+  /** Absent for what went well. */
+  readonly code?: number;
 }
 
 /** What an error is about: the plural name of a resource (or a kind) and its group. */
@@ -46,6 +47,8 @@ export interface Subject {
 /** An answer that is not a success. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
+  /** What the answer warns of besides. */
+  readonly warnings: string[] = [];
   constructor(readonly code: number, readonly reason: string, message: string, readonly details?: Details) {
     super(message);
   }
@@ -148,7 +151,47 @@ export const unprocessable = (message: string): ApiError =>
   });
 
 export const unsupportedMediaType = (message: string): ApiError =>
-  new ApiError(415, "UnsupportedMediaType", message, {});
+  new ApiError(415, "UnsupportedMediaType", message);
+
+/** For a parameter of a request, `kind` being what Kubernetes calls all of them: `PatchOptions`. */
+export function invalidOption(
+  kind: OptionsKind,
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+): ApiError {
+  const list = supported.map((text) => JSON.stringify(text)).join(", ");
+  return invalid({ group: "meta.k8s.io", plural: "", kind }, "", [{
+    reason: "FieldValueNotSupported",
+    field,
+    message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${list}`,
+  }]);
+}
+
+/** For parameters that do not go together. */
+export function forbiddenOption(kind: OptionsKind, field: string, why: string): ApiError {
+  return invalid({ group: "meta.k8s.io", plural: "", kind }, "", [{
+    reason: "FieldValueForbidden",
+    field,
+    message: `Forbidden: ${why}`,
+  }]);
+}
+
+export type OptionsKind =
+  | "ListOptions"
+  | "CreateOptions"
+  | "UpdateOptions"
+  | "PatchOptions"
+  | "DeleteOptions";
+
+/** For a patch whose result is no object of the kind any more. */
+export function invalidPatch(message: string): ApiError {
+  return invalid({ group: "", plural: "", kind: "" }, "", [{
+    reason: "FieldValueInvalid",
+    field: "patch",
+    message,
+  }]);
+}
 
 /** `causes` say what is wrong with which field; their texts make up the message. */
 export function invalid(subject: Subject, name: string, causes: readonly Cause[]): ApiError {
@@ -188,6 +231,5 @@ export function success(subject: Subject, name: string, uid: string | undefined)
     metadata: {},
     status: "Success",
     details: { ...details(subject, name), ...(uid ? { uid } : {}) },
-    code: 200,
   };
 }

@@ -114,7 +114,8 @@ function mergeList(
   keys: MergeKeys,
 ): readonly unknown[] {
   const key = keys[path]!;
-  if (key === "") return [...current, ...patch.filter((item) => !current.includes(item))];
+  // What a patch names comes first, in its order, as long as `$setElementOrder` says nothing else.
+  if (key === "") return [...patch, ...current.filter((item) => !patch.includes(item))];
   if (patch.some((item) => isObject(item) && item["$patch"] === "replace")) {
     return patch.filter((item) =>
       !(isObject(item) && item["$patch"] === "replace" && item[key] === undefined)

@@ -78,7 +78,7 @@ const byId: { readonly [id: string]: Strategy } = {
   },
   services: {
     ...plain,
-    name: "dns1035",
+    name: "label",
     prepare(tx, object, old) {
       const service = assignAddresses(tx, object, old);
       return old ? service : { ...service, status: { loadBalancer: {} } } as ApiObject;

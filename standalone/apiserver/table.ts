@@ -67,16 +67,16 @@ export function tableRow(
   resource: Resource,
   version: Version,
   object: ApiObject,
-  include: IncludeObject,
+  { include, version: form }: { readonly include: IncludeObject; readonly version: string },
   now: Date,
 ): unknown {
   return {
     cells: columns(resource, version).map((column) => column.cell(object, now) ?? null),
-    ...(include === "None" ? {} : { object: include === "Object" ? object : partial(object) }),
+    ...(include === "None" ? {} : { object: include === "Object" ? object : partial(object, form) }),
   };
 }
 
-/** An object's metadata alone. */
-export function partial(object: ApiObject): ApiObject {
-  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: object.metadata };
+/** An object's metadata alone, in a version of `meta.k8s.io`. */
+export function partial(object: ApiObject, version: string): ApiObject {
+  return { kind: "PartialObjectMetadata", apiVersion: version, metadata: object.metadata };
 }

@@ -7,7 +7,7 @@ import { type ApiObject, apiVersion, type Version } from "../../crds/kind.ts";
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import { readMetadata } from "./metadata.ts";
 import type { Resource, Resources } from "./resources.ts";
-import { badRequest, type Subject } from "./status.ts";
+import { badRequest, invalid, type Subject } from "./status.ts";
 import type { Store } from "./store.ts";
 
 /** What writing needs of the server. */
@@ -56,6 +56,14 @@ export function readObject(
   if (!given["kind"]) {
     throw badRequest(`Object 'Kind' is missing in the object provided; expected ${expected}, ${kind}`);
   }
+  if (resource.custom && given["kind"] !== kind && given["apiVersion"] === expected) {
+    const { name = "" } = (given["metadata"] ?? {}) as { readonly name?: string };
+    throw invalid({ ...subjectOf(resource), kind: String(given["kind"]) }, name, [{
+      reason: "FieldValueInvalid",
+      field: "kind",
+      message: `Invalid value: ${JSON.stringify(given["kind"])}: must be ${kind}`,
+    }]);
+  }
   if (given["kind"] !== kind || given["apiVersion"] === undefined) {
     const [group, v] = String(given["apiVersion"] ?? "").includes("/")
       ? String(given["apiVersion"]).split("/")
@@ -81,10 +89,9 @@ export function readObject(
         "the namespace of the provided object does not match the namespace sent on the request",
       );
     }
-    if (target.namespace === undefined && metadata.namespace) {
-      throw badRequest(`namespace is not allowed on this type: ${kind} is cluster-scoped`);
-    }
-    return { object: { ...given, metadata } as unknown as ApiObject, unknownFields };
+    const { namespace: _, ...unplaced } = metadata; // of a kind without namespaces it means nothing
+    const placed = target.namespace === undefined ? unplaced : metadata;
+    return { object: { ...given, metadata: placed } as unknown as ApiObject, unknownFields };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw badRequest(

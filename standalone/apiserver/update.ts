@@ -5,15 +5,26 @@
  *
  * @module
  */
-import type { ApiObject, ObjectMeta } from "../../crds/kind.ts";
+import { type ApiObject, apiVersion, type ObjectMeta } from "../../crds/kind.ts";
 import { equal } from "../../controllers/runtime/equal.ts";
 import { createIn } from "./create.ts";
+import { finalizerWarnings } from "./metadata.ts";
 import { finalizersOf, replace } from "./deletion.ts";
 import { content, counted } from "./generation.ts";
 import { checkSize, judge, strictRefusal, warnings } from "./judge.ts";
 import type { WriteOptions } from "./request.ts";
 import type { Resource, Unstructured } from "./resources.ts";
-import { badRequest, type Cause, conflict, invalid, modified, notFound, type Subject } from "./status.ts";
+import {
+  ApiError,
+  badRequest,
+  type Cause,
+  conflict,
+  invalid,
+  invalidPatch,
+  modified,
+  notFound,
+  type Subject,
+} from "./status.ts";
 import type { Transaction } from "./store.ts";
 import { strategyOf } from "./strategies.ts";
 import { keyOfTarget, readObject, subjectOf, type Target, type Writing, type Written } from "./target.ts";
@@ -70,14 +81,20 @@ function replaceIn(
   if (!row) throw notFound(subject, name);
   const current = resource.fromStored(row.object, version.name) as Unstructured;
 
-  const { object: given, unknownFields } = readObject(target, replacement.next(current));
+  const { object: given, unknownFields } = replacement.patch
+    ? readPatched(target, replacement.next(current))
+    : readObject(target, replacement.next(current));
   checkIdentity(subject, name, given.metadata, row.object, {
+    patch: replacement.patch,
     versionNeeded: !replacement.patch && !strategy.unconditionalUpdate,
   });
   const wanted = target.subresource === "finalize"
     ? { ...current, spec: (given as Unstructured)["spec"] } as ApiObject
     : target.subresource === "status"
-    ? withStatus(current, (given as Unstructured)["status"])
+    ? withStatus(
+      resource.custom ? current : relabelled(resource, given, current),
+      (given as Unstructured)["status"],
+    )
     : merge(resource, given as Unstructured, current);
   const verdict = judge(api, resource, version, wanted, current, checkFinalizers(wanted, current));
   const dropped = [...unknownFields, ...verdict.unknownFields];
@@ -91,7 +108,8 @@ function replaceIn(
     ? strategy.prepare(tx, verdict.object, current)
     : verdict.object;
   const next = resource.toStored(prepared);
-  const answer = { code: 200, warnings: warnings(dropped, options) } as const;
+  const said = [...warnings(dropped, options), ...finalizerWarnings(wanted, current, resource.custom)];
+  const answer = { code: 200, warnings: said } as const;
   if (equal(next, row.object)) return { ...answer, object: row.object };
   const stored = counted(resource) && !equal(content(resource, next), content(resource, row.object))
     ? { ...next, metadata: { ...next.metadata, generation: (row.object.metadata.generation ?? 0) + 1 } }
@@ -103,14 +121,45 @@ function replaceIn(
   return { ...answer, object: { ...object, metadata: { ...object.metadata, resourceVersion } } };
 }
 
+/** What a patch has made. If it is no object of the kind any more, the patch is to blame, not the request. */
+function readPatched(target: Target, patched: unknown): ReturnType<typeof readObject> {
+  const { kind } = target.resource, wanted = apiVersion(kind, target.version.name);
+  const given = (patched as { readonly apiVersion?: unknown } | undefined)?.apiVersion;
+  if (target.resource.custom && given !== wanted) {
+    throw invalid({ group: "", plural: "", kind: kind.kind }, target.name!, [{
+      reason: "FieldValueInvalid",
+      field: "apiVersion",
+      message: `Invalid value: ${JSON.stringify(given)}: must be ${wanted}`,
+    }]);
+  }
+  try {
+    return readObject(target, patched);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 400) throw invalidPatch(error.message);
+    throw error;
+  }
+}
+
 function checkIdentity(
   subject: Subject,
   name: string,
   given: ObjectMeta,
   current: ApiObject,
-  options: { readonly versionNeeded: boolean },
+  options: { readonly patch: boolean; readonly versionNeeded: boolean },
 ): void {
   const { metadata } = current;
+  if (options.patch && given.name !== metadata.name) {
+    throw badRequest(
+      `the name of the object (${given.name}) does not match the name on the URL (${metadata.name})`,
+    );
+  }
+  if (options.patch && given.uid !== metadata.uid) {
+    throw invalid(subject, name, [{
+      reason: "FieldValueInvalid",
+      field: "metadata.uid",
+      message: `Invalid value: ${JSON.stringify(given.uid)}: field is immutable`,
+    }]);
+  }
   if (given.uid !== undefined && given.uid !== metadata.uid) {
     throw conflict(
       subject,
@@ -161,6 +210,11 @@ function merge(resource: Resource, given: Unstructured, current: Unstructured): 
   ) as unknown as ObjectMeta;
   const next = { ...given, metadata };
   return resource.kind.hasStatus ? withStatus(next, current["status"]) : next;
+}
+
+/** With the status of Kubernetes' own kinds their metadata are written, too. */
+function relabelled(resource: Resource, given: ApiObject, current: Unstructured): Unstructured {
+  return { ...current, metadata: merge(resource, given as Unstructured, current).metadata };
 }
 
 function withStatus(object: Unstructured, status: unknown): Unstructured {

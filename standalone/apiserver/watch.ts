@@ -10,7 +10,7 @@ import type { Clock } from "../../controllers/runtime/clock.ts";
 import type { WatchFaults } from "./faults.ts";
 import type { Encoder } from "./represent.ts";
 import type { ListOptions } from "./request.ts";
-import { badRequest, expired, type Status, tooLargeResourceVersion } from "./status.ts";
+import { expired, forbiddenOption, type Status, tooLargeResourceVersion } from "./status.ts";
 import type { Row, Store, StoreEvent } from "./store.ts";
 
 export interface Watching {
@@ -96,10 +96,18 @@ function errorFrame(status: Status): Uint8Array {
 export function checkWatch(store: Store, options: ListOptions): void {
   if (options.initialEvents !== undefined) {
     if (options.match !== "NotOlderThan") {
-      throw badRequest("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+      throw forbiddenOption(
+        "ListOptions",
+        "resourceVersionMatch",
+        "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+      );
     }
   } else if (options.match !== undefined) {
-    throw badRequest("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    throw forbiddenOption(
+      "ListOptions",
+      "resourceVersionMatch",
+      "a watch takes it with sendInitialEvents alone",
+    );
   }
   const wanted = Number(options.resourceVersion || "0");
   if (wanted > store.revision) throw tooLargeResourceVersion(wanted, store.revision);

@@ -66,7 +66,7 @@ Deno.test("lists of plain values that are sets: finalizers", () => {
   const object = { ...service([]), metadata: { name: "s", finalizers: ["a/a", "b/b"] } } as ApiObject;
   const finalizers = (patch: object) =>
     (strategicMerge(object, { metadata: patch }) as ApiObject).metadata.finalizers;
-  assertEquals(finalizers({ finalizers: ["b/b", "c/c"] }), ["a/a", "b/b", "c/c"]);
+  assertEquals(finalizers({ finalizers: ["b/b", "c/c"] }), ["b/b", "c/c", "a/a"]);
   assertEquals(finalizers({ "$deleteFromPrimitiveList/finalizers": ["a/a"] }), ["b/b"]);
   assertEquals(finalizers({ "$setElementOrder/finalizers": ["b/b", "a/a"] }), ["b/b", "a/a"]);
 });

@@ -64,7 +64,7 @@ Deno.test("sendInitialEvents ends the beginning with a bookmark", async () => {
   await put(api, "b", "1");
   assertEquals(await watch.names(1), ["ADDED b"]);
   const refused = await api.call("GET", `${maps}?watch=1&sendInitialEvents=true`);
-  assertEquals(refused.status, 400);
+  assertEquals(refused.status, 422);
   assertStringIncludes(
     refused.body.message,
     "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
