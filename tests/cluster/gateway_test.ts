@@ -206,6 +206,10 @@ Deno.test("a Gateway on a cluster", async (t) => {
     const log = await cluster.logs({ namespace: system, pod: pod.metadata.name, container: "gatehouse" });
     const lines = log.trim().split("\n").map((line) => JSON.parse(line));
     assert(lines.some(({ message }) => message === "Leading"));
-    assertEquals(lines.filter(({ level }) => level !== "info"), []);
+    // For a moment, an API server has no storage yet for kinds that have just been defined.
+    const complaints = lines.filter(({ level, error = "" }) =>
+      level !== "info" && !error.includes("(re)initializing")
+    );
+    assertEquals(complaints, []);
   });
 });
