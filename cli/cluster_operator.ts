@@ -13,7 +13,7 @@ import { createMetrics } from "../controllers/runtime/metrics.ts";
 import { createAuthority } from "../controllers/runtime/pki.ts";
 import { Scope } from "../controllers/runtime/scope.ts";
 import { linkSignals } from "../controllers/runtime/signals.ts";
-import { type Config, defaultConfig } from "../controllers/translate/mod.ts";
+import { type Config, defaultConfig, gatewayFinalizer } from "../controllers/translate/mod.ts";
 import type { Fence } from "../kube/fence.ts";
 import { Tokens } from "../kube/tokens.ts";
 import type { Kube } from "../kube/types.ts";
@@ -47,6 +47,8 @@ export interface ClusterOperatorOptions {
   readonly config?: Partial<Config>;
   /** Serves nothing but Gateways and routes of these namespaces; all by default. */
   readonly namespaces?: readonly string[];
+  /** The GatewayClasses that are ours where they may not be read, as with Roles alone. */
+  readonly classes?: readonly string[];
   /** The image of Envoy. */
   readonly image: string;
   /** Names of what is the installation's own. */
@@ -108,7 +110,13 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
   }));
 
   const scope = stack.use(new Scope());
-  const config: Config = { ...defaultConfig, accessLog: true, ...options.config };
+  const { controllerName = defaultConfig.controllerName } = options.config ?? {};
+  const config: Config = {
+    ...defaultConfig,
+    accessLog: true,
+    finalizer: gatewayFinalizer(controllerName),
+    ...options.config,
+  };
   const tokens = new Tokens({ kube, audience: tokenAudience, clock, log });
   const operator = started.operator = await operate<ClusterPlatform>({
     kube,
@@ -119,6 +127,7 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
     metrics,
     scope,
     ...options.namespaces && { namespaces: options.namespaces },
+    ...options.classes && { classes: options.classes },
     reporter: { controller: config.controllerName, instance: replica.pod },
     platform: (graph, sources) =>
       clusterPlatform(graph, sources, {

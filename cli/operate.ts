@@ -77,6 +77,8 @@ export interface OperateOptions<P extends Platform> {
   readonly listeners?: XdsOptions;
   /** Watches nothing but these namespaces; all by default. */
   readonly namespaces?: readonly string[];
+  /** The GatewayClasses to take as ours where they may not be read. */
+  readonly classes?: readonly string[];
   /** Owns the background work. */
   readonly scope: Scope;
   /** Told after each settle, for effects that follow tables of their own. */
@@ -234,7 +236,13 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     kube,
     discovery,
     discovered: (signal) => abortable(discovered.promise, signal),
-    ...options.namespaces && { namespaces: options.namespaces },
+    ...options.namespaces && {
+      confined: {
+        namespaces: options.namespaces,
+        classes: options.classes ?? [],
+        controllerName: config.controllerName,
+      },
+    },
     loop,
     clock,
     log,

@@ -17,6 +17,7 @@ interface Options {
   readonly leaseName: string;
   readonly controllerName?: string;
   readonly watchNamespaces?: readonly string[];
+  readonly classNames: readonly string[];
   readonly envoyImage: string;
   readonly clusterDomain: string;
   readonly xdsPort: number;
@@ -44,6 +45,12 @@ export function registerOperator(program: Command, io: Io): void {
     .option("--lease-name <name>", "the Lease that the replica has which writes", "gatehouse")
     .option("--controller-name <name>", "serve GatewayClasses with this controllerName instead of ours")
     .option("--watch-namespaces <names>", "serve these namespaces only, separated by commas", names)
+    .option(
+      "--class-names <names>",
+      "with --watch-namespaces: the GatewayClasses that are ours where they may not be read",
+      names,
+      ["gatehouse"],
+    )
     .option("--envoy-image <image>", "the Envoy to run where no EnvoyFleet says otherwise", envoyImage)
     .option("--cluster-domain <domain>", "the DNS domain of Services", "cluster.local")
     .option("--xds-port <port>", "port for Envoys", port, 18000)
@@ -85,6 +92,7 @@ Examples:
           ...options.controllerName !== undefined && { controllerName: options.controllerName },
         },
         ...options.watchNamespaces && { namespaces: options.watchNamespaces },
+        classes: options.classNames,
         image: options.envoyImage,
         lease: options.leaseName,
         authority: `${options.leaseName}-xds-authority`,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ApiObject, Kind } from "../crds/kind.ts";
+import { type ApiObject, apiVersion, type Kind } from "../crds/kind.ts";
 import { customResourceDefinition } from "../crds/mod.ts";
 import type { Loop } from "../controllers/loop.ts";
 import type { Clock } from "../controllers/runtime/clock.ts";
@@ -27,13 +27,21 @@ export interface Watched {
   readonly metadataOnly?: boolean;
 }
 
+/** What an operator looks at that is not to see the whole cluster. */
+export interface Confinement {
+  readonly namespaces: readonly string[];
+  /** Where GatewayClasses may not be read, these are taken to be there, and of that controller. */
+  readonly classes: readonly string[];
+  readonly controllerName: string;
+}
+
 export interface WatchesOptions {
   readonly kube: Kube;
   readonly discovery: Discovery;
   /** Resolves once it is known which kinds are served. */
   readonly discovered: (signal: AbortSignal) => Promise<void>;
-  /** Watches nothing but these namespaces, and what has none as far as that is allowed. */
-  readonly namespaces?: readonly string[];
+  /** Watches nothing but some namespaces, and what has none as far as that is allowed. */
+  readonly confined?: Confinement;
   readonly loop: Loop;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,7 +55,7 @@ export function startWatches(
   watched: readonly Watched[],
   options: WatchesOptions,
 ): ReadonlyMap<string, WatchHealth> {
-  const { loop, log, namespaces } = options;
+  const { loop, log, confined: confinement } = options, namespaces = confinement?.namespaces;
   const health = new Map<string, WatchHealth>();
   for (const one of watched) {
     const { kind, source, metadataOnly = false } = one, { plural } = kind;
@@ -67,11 +75,11 @@ export function startWatches(
         const label = one.object ? name(namespace) : kind.kind;
         options.metrics.watchState(label, all.find((state) => state !== "watching") ?? "watching");
         if (metadataOnly && state.state !== "watching") loop.arrived(name(namespace));
-        if (state.state !== "denied" || namespaces === undefined || confined) return;
-        log.warn("Going on without what has no namespace, as this operator is confined to some", {
+        if (state.state !== "denied" || confinement === undefined || confined) return;
+        log.warn("Going on with what is assumed, as this operator is confined to some namespaces", {
           kind: kind.kind,
         });
-        source.replace(stand(kind, namespaces));
+        source.replace(assumed(kind, confinement).map((object) => [object.metadata.name, object]));
         loop.arrived(plural);
       };
       options.scope.spawn(`watch of ${name(namespace)}`, async (signal) => {
@@ -83,17 +91,24 @@ export function startWatches(
   return health;
 }
 
-/** What an operator that may not see namespaces knows of them all the same: that they are there, and what they are called. */
-function stand(kind: Kind, namespaces: readonly string[]): readonly (readonly [string, ApiObject])[] {
-  if (kind.kind !== "Namespace") return [];
-  return namespaces.map((name) => [
-    name,
-    {
-      apiVersion: "v1",
-      kind: "Namespace",
+/**
+ * What an operator takes to be there that may not see what has no namespace: its namespaces, and the classes that it is told of.
+ * Without a version, nothing is written to them.
+ */
+function assumed(kind: Kind, { namespaces, classes, controllerName }: Confinement): readonly ApiObject[] {
+  const named = (name: string, more: object) => ({
+    apiVersion: apiVersion(kind),
+    kind: kind.kind,
+    ...more,
+    metadata: { name },
+  });
+  if (kind.kind === "Namespace") {
+    return namespaces.map((name) => ({
+      ...named(name, {}),
       metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
-    },
-  ]);
+    }));
+  }
+  return kind.kind === "GatewayClass" ? classes.map((name) => named(name, { spec: { controllerName } })) : [];
 }
 
 interface FollowOptions extends WatchesOptions {

@@ -55,6 +55,8 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
       if (superseded.get(row) !== write?.resourceVersion) superseded.delete(row);
     },
     async apply({ kind, key, uid, resourceVersion, patch }, signal) {
+      // An object that is only assumed, since it may not be read.
+      if (resourceVersion === "") return;
       const row = `${kind}/${key}`, model = kindOf(kind), version = versionOf(model);
       if (superseded.get(row) === resourceVersion) {
         counted?.(kind, "no_op");

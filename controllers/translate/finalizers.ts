@@ -107,7 +107,9 @@ function change(
   if (present.includes(finalizer) === wanted || wanted && metadata.deletionTimestamp !== undefined) {
     return undefined;
   }
-  const { resourceVersion = "", uid = "" } = metadata;
+  const { resourceVersion, uid = "" } = metadata;
+  // One that is only assumed, since it may not be read, is nobody's to write.
+  if (resourceVersion === undefined) return undefined;
   return { kind, key, uid, resourceVersion, patch: withFinalizer(metadata, finalizer, wanted) };
 }
 

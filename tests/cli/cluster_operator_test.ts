@@ -4,11 +4,16 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { type ClusterOperator, startClusterOperator } from "../../cli/cluster_operator.ts";
+import {
+  type ClusterOperator,
+  type ClusterOperatorOptions,
+  startClusterOperator,
+} from "../../cli/cluster_operator.ts";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import {
   type ApiObject,
+  gateway as gatewayKind,
   gatewayClass,
   lease as leaseKind,
   namespace as namespaceKind,
@@ -57,7 +62,12 @@ class Cluster implements AsyncDisposable {
     return cluster;
   }
 
-  async replica(pod: string): Promise<ClusterOperator> {
+  /** Every path that replicas have asked for. */
+  readonly asked = new Set<string>();
+  /** What they may not ask for. */
+  forbidden: (path: string) => boolean = () => false;
+
+  async replica(pod: string, options: Partial<ClusterOperatorOptions> = {}): Promise<ClusterOperator> {
     const { clock } = this, fence = new Fence();
     const surroundings = systemSurroundings({});
     const client = async (permit?: () => AbortSignal) =>
@@ -68,6 +78,17 @@ class Cluster implements AsyncDisposable {
         fetch: (url, init) => {
           if (this.#cut.has(pod)) return Promise.reject(new TypeError("network unreachable"));
           const { pathname } = new URL(`${url}`);
+          this.asked.add(pathname);
+          if (this.forbidden(pathname)) {
+            const body = {
+              kind: "Status",
+              apiVersion: "v1",
+              status: "Failure",
+              code: 403,
+              reason: "Forbidden",
+            };
+            return Promise.resolve(Response.json(body, { status: 403 }));
+          }
           if (init?.method !== "GET" && !pathname.includes("/leases") && !pathname.includes("tokenreviews")) {
             this.writes.push({ replica: pod, path: pathname, at: clock.monotonic() });
           }
@@ -88,6 +109,7 @@ class Cluster implements AsyncDisposable {
       clock,
       log: silentLog,
       nonce: "1",
+      ...options,
     });
     this.#stack.use(kube);
     this.#stack.use(writer);
@@ -211,4 +233,44 @@ Deno.test("a leader that loses the API server writes no more, and follows once i
   await b[Symbol.asyncDispose]();
   await cluster.until("it leads again", async () => await cluster.leader() === "a");
   assertEquals((await cluster.accepted("four")).replica, "a", "what had stopped goes on");
+});
+
+const inNamespaces = /\/namespaces\/(team-a|team-b|gatehouse-system)\//;
+/** Which kinds there are, and the keys of tokens, is for everybody to know. */
+const known = /^\/(api|apis\/[^/]+)\/[^/]+$|^\/(\.well-known|openid)\//;
+
+Deno.test("confined to namespaces it asks for nothing else, and goes on without what it may not see", async () => {
+  await using cluster = await Cluster.start();
+  const { kube, writes, asked } = cluster;
+  for (const name of ["gatehouse-system", "team-a", "team-b", "other"]) {
+    await kube.create(namespaceKind, namespace(name));
+  }
+  const beyond = (path: string) => !inNamespaces.test(path) && !known.test(path);
+  cluster.forbidden = beyond;
+  await using replica = await cluster.replica("a", { namespaces: ["team-a", "team-b"], classes: ["ours"] });
+  await cluster.until("it is ready", () => ready(replica));
+  for (const place of ["team-a", "team-b", "other"]) {
+    await kube.create(gatewayKind, {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "Gateway",
+      metadata: { name: "web", namespace: place },
+      spec: { gatewayClassName: "ours", listeners: [{ name: "http", port: 80, protocol: "HTTP" }] },
+    } as ApiObject);
+  }
+  const accepted = async (place: string) => {
+    const { status } = await kube.get(gatewayKind, { namespace: place, name: "web" });
+    return status?.conditions?.some(({ type, status }) => type === "Accepted" && status === "True") ?? false;
+  };
+  await cluster.until(
+    "both teams are served",
+    async () => await accepted("team-a") && await accepted("team-b"),
+  );
+  assert(!await accepted("other"));
+  const tried = /\/(gatewayclasses|namespaces|customresourcedefinitions|tokenreviews)$/;
+  assertEquals(
+    [...asked].filter((path) => beyond(path) && !tried.test(path)),
+    [],
+    "only of what has no namespace",
+  );
+  assertEquals(writes.filter(({ path }) => beyond(path)), [], "nothing is written to what is assumed");
 });
