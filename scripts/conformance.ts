@@ -87,7 +87,6 @@ async function runOn(
   });
   await using _local = local ? await startLocal(cluster) : undefined;
   if (!local) await installOperator(cluster, replicas);
-  let begun = 0;
   const outcome = await runSuite({
     cluster,
     program,
@@ -97,9 +96,6 @@ async function runOn(
     report: `${results}/${name}.yaml`,
     log: `${results}/${name}.log`,
     flags,
-    progress: () => {
-      if (++begun % 50 === 0) console.log(`${begun} tests have begun`);
-    },
   });
   await keepLogs(`${cluster.folder}/logs`, `${results}/${name}-pods`);
   return outcome;

@@ -10,7 +10,6 @@ import { parse } from "yaml";
 import type { Cluster } from "../cluster/support/cluster.ts";
 import type { Images } from "../cluster/support/images.ts";
 import { root } from "../support/command.ts";
-import { TextLineStream } from "../support/lines.ts";
 import type { CacheOptions } from "../tools/cache.ts";
 import { goProgram } from "../tools/go.ts";
 
@@ -66,8 +65,6 @@ export interface SuiteRun {
   readonly log: string;
   /** For the suite itself. */
   readonly flags: readonly string[];
-  /** Is told the name of each test that begins. */
-  progress?(test: string): void;
 }
 
 /** What came of a run. */
@@ -85,7 +82,8 @@ export interface Outcome {
 /** Runs the suite where the cluster's pods and load balancers can be reached. */
 export async function runSuite(run: SuiteRun): Promise<Outcome> {
   const { cluster, program, profiles, addresses, report, log } = run;
-  const [command, ...args] = cluster.command([
+  await Deno.remove(report).catch(() => {});
+  const suite = cluster.command([
     program,
     "-test.v",
     "-test.timeout=60m",
@@ -99,25 +97,16 @@ export async function runSuite(run: SuiteRun): Promise<Outcome> {
     ...implementation,
     ...run.flags,
   ]);
-  const child = new Deno.Command(command, {
-    args,
-    env: { KUBECONFIG: `${cluster.folder}/admin.kubeconfig` },
+  // Into the file, so that nothing is lost, whatever becomes of this process.
+  const child = new Deno.Command("sh", {
+    args: ["-c", 'exec "$0" "$@" >"$LOG" 2>&1', ...suite],
+    env: { KUBECONFIG: `${cluster.folder}/admin.kubeconfig`, LOG: log },
     stdin: "null",
-    stdout: "piped",
-    stderr: "inherit",
+    stdout: "null",
+    stderr: "null",
   }).spawn();
-  using file = await Deno.open(log, { create: true, write: true, truncate: true });
-  const writer = file.writable.getWriter(), encoder = new TextEncoder();
-  const lines: string[] = [];
-  for await (
-    const line of child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
-  ) {
-    await writer.write(encoder.encode(`${line}\n`));
-    const [, begun] = line.match(/^=== RUN +TestConformance\/([^/]+)$/) ?? [];
-    if (begun !== undefined) run.progress?.(begun);
-    lines.push(line);
-  }
   const { success } = await child.status;
+  const lines = (await Deno.readTextFile(log)).trimEnd().split("\n");
   return outcomeOf(lines, await Deno.readTextFile(report).catch(() => ""), success);
 }
 
