@@ -94,6 +94,8 @@ export async function runSuite(run: SuiteRun): Promise<Outcome> {
     `-usable-address=${addresses.usable}`,
     `-unusable-address=${addresses.unusable}`,
     `-report-output=${report}`,
+    // The cluster ends with the run. To delete them takes as long as their proxies drain, which 1.7 has no patience for.
+    "-cleanup-base-resources=false",
     ...implementation,
     ...run.flags,
   ]);
