@@ -43,8 +43,15 @@ func setupNamespaces() error {
 	if err := atLeast("/proc/sys/fs/inotify/max_user_instances", 8192); err != nil {
 		return err
 	}
-	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644); err != nil {
-		return err
+	for name, value := range map[string]string{
+		"ip_forward": "1",
+		// kube-proxy refuses by ICMP for Services without endpoints. At more than one refusal a second the kernel would
+		// keep quiet, and clients would wait.
+		"icmp_ratelimit": "0", "icmp_msgs_per_sec": "100000", "icmp_msgs_burst": "100000",
+	} {
+		if err := os.WriteFile("/proc/sys/net/ipv4/"+name, []byte(value), 0o644); err != nil {
+			return err
+		}
 	}
 	return ip("link set lo up", "addr add "+nodeIP+"/32 dev lo", "addr add "+hostIP+"/32 dev lo", "addr add "+podGateway+"/32 dev lo",
 		// A way out for service addresses, so that the node's own packets reach kube-proxy's output chain. Over
