@@ -112,12 +112,7 @@ Examples:
  * The environment stays: packages look at it when they are first used.
  */
 async function dropPermissions(inCluster: boolean): Promise<void> {
-  const unneeded: readonly Deno.PermissionName[] = [
-    "write",
-    "ffi",
-    "env",
-    ...inCluster ? ["run" as const] : [],
-  ];
+  const unneeded: readonly Deno.PermissionName[] = ["write", "ffi", ...inCluster ? ["run" as const] : []];
   for (const name of unneeded) await Deno.permissions.revoke({ name } as Deno.PermissionDescriptor);
 }
 
