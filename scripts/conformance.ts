@@ -8,7 +8,8 @@
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { Command, InvalidArgumentError, Option } from "commander";
 import { buildCluster, startCluster } from "../tests/cluster/support/cluster.ts";
-import { installOperator, startLocal } from "../tests/conformance/operators.ts";
+import { installGatehouse } from "../tests/cluster/support/installation.ts";
+import { startLocal } from "../tests/conformance/operators.ts";
 import {
   buildSuite,
   echoImages,
@@ -86,7 +87,7 @@ async function runOn(
     progress: () => {},
   });
   await using _local = local ? await startLocal(cluster) : undefined;
-  if (!local) await installOperator(cluster, replicas);
+  if (!local) await installGatehouse(cluster, replicas === undefined ? {} : { replicas });
   const outcome = await runSuite({
     cluster,
     program,

@@ -341,7 +341,7 @@ export interface Contribution {
   /** 0 for objects that have none, such as Services. */
   readonly generation: number;
   readonly pieces: readonly Piece[];
-  /** The Gateway is being taken down: this is programmed once the proxies have nothing of it any more. */
+  /** The Gateway is being taken down: this is programmed once the proxies have no listener of it any more. */
   readonly removal?: true;
 }
 

@@ -281,7 +281,7 @@ export class GatewayLedger {
       if (event.version === undefined) proxy.acked.delete(event.id);
       else proxy.acked.set(event.id, event.version);
       this.#covered(proxy, event.id);
-      if (proxy.acked.size === 0) { for (const entry of this.#removals) this.#arrived(proxy, entry); }
+      for (const entry of this.#removals) this.#arrived(proxy, entry);
       if (this.#culprits.concerns(event.id)) this.#culprits.advance();
     } else {
       proxy.refused.set(event.id, event);
@@ -393,7 +393,7 @@ export class GatewayLedger {
     if (this.#isElsewhere(proxy)) {
       return this.#peers.have(proxy.id, contribution.origin, contribution.generation);
     }
-    if (contribution.removal) return proxy.acked.size === 0;
+    if (contribution.removal) return !listens(proxy);
     for (const id of resources) if (this.#progress.covers(proxy, id) < since) return false;
     return true;
   }
@@ -476,6 +476,15 @@ export class GatewayLedger {
       if (entries?.size === 0) this.#openByResource.delete(id);
     }
   }
+}
+
+/**
+ * Whether a proxy takes requests. Without a listener it does not, but it keeps routes and clusters for as long as connections of
+ * a former one drain.
+ */
+function listens({ acked }: ProxyState): boolean {
+  for (const id of acked.keys()) if (id.startsWith("listener:")) return true;
+  return false;
 }
 
 function leftOut(silent: number, expected: number): string {

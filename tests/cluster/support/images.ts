@@ -55,19 +55,23 @@ export async function allImages(options: CacheOptions): Promise<Images> {
     },
     "gatehouse/gatehouse": {
       layers: [await application(options), await alone("deno", Deno.version.deno, Deno.execPath(), options)],
-      entrypoint: [
-        "/usr/local/bin/deno",
-        "run",
-        "--no-config",
-        "--no-prompt",
-        "--allow-all",
-        "/app/gatehouse.js",
-      ],
+      entrypoint: await entrypoint(),
       user: nonroot,
       env: ["DENO_DIR=/tmp/deno", "NO_COLOR=1"],
     },
     "host/shell": { layers: [], host: true, entrypoint: ["/bin/sh", "-c"] },
   };
+}
+
+/** What the image of a cluster starts: permissions and all, as the Containerfile says. */
+export async function entrypoint(): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(`${root}deploy/Containerfile`);
+  const lines = [...text.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, list]) =>
+    JSON.parse(list!) as string[]
+  );
+  const found = lines.find((words) => words.at(-1) === "/app/gatehouse.js");
+  if (!found) throw new Error("deploy/Containerfile has no ENTRYPOINT that ends with /app/gatehouse.js");
+  return found;
 }
 
 /** A folder with one dynamic program, the few libraries that it needs, and the machine's certificates. */
