@@ -16,6 +16,7 @@ import type { ListenerSetModel } from "./listener_sets.ts";
 import { gatewayGroup, type Listener } from "./listeners.ts";
 import type { RouteKindName, RouteModel } from "./route_kind.ts";
 import type { ResolvedRoute } from "./rules.ts";
+import { hostnamePatternFault } from "./validate.ts";
 
 /** A hostname of a route, and what is left of it on a listener. */
 export interface AttachedHostname {
@@ -165,18 +166,22 @@ function attachTo(
       message: `${which} ${route.kind} from namespace "${route.namespace}" by its allowedRoutes and protocol`,
     };
   }
+  const valid = route.hostnames.filter((name) => name === "*" || !hostnamePatternFault(name));
   const attached = allowed.flatMap(({ id, hostname }): AttachedListener[] => {
-    const hostnames = route.hostnames.flatMap((original): AttachedHostname[] => {
+    const hostnames = valid.flatMap((original): AttachedHostname[] => {
       const effective = intersect(hostname, original);
       return effective === undefined ? [] : [{ original, effective }];
     });
     return hostnames.length > 0 ? [{ id, hostnames }] : [];
   });
   if (attached.length === 0) {
+    const [problem] = valid.length === 0 ? route.hostnames.map(hostnamePatternFault) : [];
     return {
       reason: "NoMatchingListenerHostname",
-      message: `No hostname of the route (${route.hostnames.join(", ")}) matches one of the listeners' ` +
-        `(${allowed.map(({ hostname }) => hostname).join(", ")})`,
+      message: problem
+        ? `spec.hostnames[0]: ${problem}`
+        : `No hostname of the route (${route.hostnames.join(", ")}) matches one of the listeners' ` +
+          `(${allowed.map(({ hostname }) => hostname).join(", ")})`,
     };
   }
   return attached;

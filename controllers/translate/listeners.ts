@@ -10,6 +10,7 @@ import type { Key } from "../runtime/graph.ts";
 import { type AllowedNamespaces, modelNamespaces } from "./allowed_namespaces.ts";
 import { enumerate, type Fault } from "./conditions.ts";
 import { namespaceOf, splitOrigin } from "./keys.ts";
+import { hostnamePatternFault } from "./validate.ts";
 
 export const gatewayGroup = "gateway.networking.k8s.io";
 
@@ -138,7 +139,7 @@ function modelListener(listener: ListenerSpec, owner: Origin, frontend: Frontend
 }
 
 /** Why a listener cannot be served, whatever else there is. */
-function refusal({ protocol, filters }: ListenerSpec): Fault | undefined {
+function refusal({ protocol, hostname, filters }: ListenerSpec): Fault | undefined {
   const known = Object.hasOwn(protocols, protocol) ? protocols[protocol] : undefined;
   if (!known?.served) {
     return {
@@ -146,6 +147,8 @@ function refusal({ protocol, filters }: ListenerSpec): Fault | undefined {
       message: `Cannot serve protocol "${protocol}": supported are ${enumerate(servedProtocols)}`,
     };
   }
+  const problem = known.hostnames && hostname ? hostnamePatternFault(hostname) : undefined;
+  if (problem) return { reason: "UnsupportedValue", message: `hostname: ${problem}` };
   // They may be there to keep somebody out: without them is not an option.
   if ((filters?.requests?.length ?? 0) > 0) {
     return {

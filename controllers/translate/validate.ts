@@ -98,9 +98,20 @@ export function pathFault(path: string): string | undefined {
 
 const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const hostname = new RegExp(`^${label}(\\.${label})*$`);
+const longestHostname = 253;
 
 /** Why a text cannot be the host of a request or a redirect; `undefined` if it can. */
 export function hostnameFault(name: string): string | undefined {
-  if (name.length <= 253 && hostname.test(name)) return undefined;
+  if (name.length <= longestHostname && hostname.test(name)) return undefined;
   return `"${name}" is not a hostname, write it like www.example.com`;
+}
+
+/**
+ * Why a text cannot be what requests are told apart by, perhaps with a wildcard as its first label; `undefined` if it can. Proxies
+ * refuse all routes of a port for one such text.
+ */
+export function hostnamePatternFault(name: string): string | undefined {
+  const rest = name.startsWith("*.") ? name.slice(2) : name;
+  if (name.length <= longestHostname && hostname.test(rest)) return undefined;
+  return `"${name}" is not a hostname, write it like www.example.com or *.example.com`;
 }

@@ -17,6 +17,7 @@ import { compare, matchesAll, rankOf } from "../../controllers/translate/matches
 import {
   headerFault,
   hostnameFault,
+  hostnamePatternFault,
   literalFault,
   nameFault,
   pathFault,
@@ -216,6 +217,32 @@ Deno.test("validation: names, paths and hostnames", () => {
     "a:80",
   ]);
   check(hostnameFault, [`${"x".repeat(251)}.a`], [`${"x".repeat(252)}.a`]);
+  check(hostnamePatternFault, ["a", "a.b-c.d", "*.a", "*.a.b", "xn--bcher-kva.example", "192.0.2.1"], [
+    "",
+    "*",
+    "*.",
+    "*a.b",
+    "*.*.b",
+    "a.*.b",
+    "*.b.*",
+    "A.b",
+    "a..b",
+    ".a",
+    "a.",
+    "-a",
+    "a-",
+    "a_b",
+    "a b",
+    "a,b",
+    "a/b",
+    "a:80",
+    "[::1]",
+    "%",
+    "bücher.example",
+    "a\nb",
+    "a\0b",
+    `*.${"x".repeat(252)}`,
+  ]);
 });
 
 Deno.test("endpoints: an endpoint in two slices counts once, and as usable if one of them says so", () => {
