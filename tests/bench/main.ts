@@ -7,6 +7,7 @@
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { type Bench, type Figure, quantile, type Report, type Target } from "./bench.ts";
 import { envoyBinaryForTests } from "../standalone/envoy_for_tests.ts";
+import { partOf } from "./marked.ts";
 import { type Machine, page, picture } from "./page.ts";
 
 const folder = new URL("./", import.meta.url);
@@ -81,7 +82,10 @@ const machine: Machine = {
 await Deno.mkdir("build", { recursive: true });
 await Deno.writeTextFile("build/bench.json", JSON.stringify({ machine, figures }, undefined, 2) + "\n");
 if (wanted.length === 0 || Deno.args.includes("--page")) {
-  await Deno.writeTextFile("docs/performance.md", page(figures, machine));
+  // What others have written there stays.
+  const cluster = partOf(await Deno.readTextFile("docs/performance.md").catch(() => ""), "cluster");
+  const text = page(figures, machine);
+  await Deno.writeTextFile("docs/performance.md", cluster ? `${text.trimEnd()}\n\n${cluster}\n` : text);
   await Deno.writeTextFile("docs/performance.svg", picture(figures));
   await new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", "docs/performance.md"] }).output();
 }
