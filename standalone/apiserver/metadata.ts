@@ -238,9 +238,8 @@ export function finalizerWarnings(
   return (metadata.finalizers ?? [])
     .filter((name) => !isQualified(name) && !old?.metadata.finalizers?.includes(name))
     .map((name) =>
-      `metadata.finalizers: ${
-        JSON.stringify(name)
-      }: prefer a domain-qualified finalizer name to avoid accidental ` +
+      `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name ` +
+      `${name.includes(".") ? "including a path (/) " : ""}to avoid accidental ` +
       "conflicts with other finalizer writers"
     );
 }

@@ -106,6 +106,10 @@ const finalizers = (sample: Sample): Scenario => ({
     const metadata = { name: called, finalizers: ["example.com/one", "example.com/two"] };
     await api.call("POST", sample.path, { body: { ...sample.object, metadata } });
     await api.call("PATCH", at, { type: merge, body: { metadata: { finalizers: ["no-slash"] } } });
+    await api.call("PATCH", at, {
+      type: merge,
+      body: { metadata: { finalizers: ["no-slash.example.com"] } },
+    });
     await api.call("DELETE", at);
     await api.call("DELETE", at);
     await api.call("PATCH", at, {
