@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Io } from "./io.ts";
-import { contextOption, logFormatOption, logLevelOption, port } from "./options.ts";
+import { contextOption, logFormatOption, logLevelOption, names, port } from "./options.ts";
 import { openLog } from "./process_log.ts";
 import { until } from "./until.ts";
 
@@ -114,11 +114,4 @@ Examples:
 async function dropPermissions(inCluster: boolean): Promise<void> {
   const unneeded: readonly Deno.PermissionName[] = ["write", "ffi", ...inCluster ? ["run" as const] : []];
   for (const name of unneeded) await Deno.permissions.revoke({ name } as Deno.PermissionDescriptor);
-}
-
-/** Parses names separated by commas. */
-function names(text: string): readonly string[] | undefined {
-  const all = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
-  if (text !== "" && all.length === 0) throw new InvalidArgumentError("Expected names separated by commas.");
-  return all.length > 0 ? all : undefined;
 }

@@ -78,3 +78,10 @@ export function port(text: string): number {
 export function repeated(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
+
+/** Parses names separated by commas. */
+export function names(text: string): readonly string[] | undefined {
+  const all = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  if (text !== "" && all.length === 0) throw new InvalidArgumentError("Expected names separated by commas.");
+  return all.length > 0 ? all : undefined;
+}

@@ -13,13 +13,14 @@ import { list } from "../kube/list.ts";
 import type { Kube } from "../kube/types.ts";
 import { connect } from "./connect.ts";
 import { type Io, UsageError } from "./io.ts";
-import { contextOption, kubeconfigOption } from "./options.ts";
+import { contextOption, kubeconfigOption, names } from "./options.ts";
 import { finalizersOf, removeAll } from "./remove_finalizers.ts";
 
 interface Options {
   readonly namespace: string;
   readonly deployment: string;
   readonly controllerName: string;
+  readonly watchNamespaces?: readonly string[];
   readonly timeout: number;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -34,6 +35,7 @@ export function registerUninstall(program: Command, io: Io): void {
     .option("--namespace <namespace>", "namespace of the operator", "gatehouse-system")
     .option("--deployment <name>", "its Deployment", "gatehouse")
     .option("--controller-name <name>", "whose finalizers", defaultConfig.controllerName)
+    .option("--watch-namespaces <names>", "as the operator was told: look there and nowhere else", names)
     .option("--timeout <seconds>", "how long to wait for the operator to stop", Number, 60)
     .addOption(kubeconfigOption()).addOption(contextOption())
     .addHelpText(
@@ -49,7 +51,8 @@ Examples:
       if (!(options.timeout >= 0)) throw new UsageError("Expected --timeout to be a number of seconds");
       const kube = await connect(io, options);
       await stop(kube, options, io);
-      await removeAll(kube, await kept(kube, finalizersOf(options.controllerName), io.signal), io);
+      const where = options.watchNamespaces;
+      await removeAll(kube, await kept(kube, finalizersOf(options.controllerName), io.signal, where), io);
     });
 }
 

@@ -27,14 +27,25 @@ export interface Finalizers {
 /** The patch that takes a finalizer from an object. */
 export type Without = (metadata: ApiObject["metadata"], finalizer: string) => readonly PatchOperation[];
 
-/** Finds everything that is kept by finalizers of ours; GatewayClasses of other controllers are theirs to let go. */
-export async function kept(kube: Kube, names: Finalizers, signal: AbortSignal): Promise<readonly Kept[]> {
+/**
+ * Finds everything that is kept by finalizers of ours; GatewayClasses of other controllers are theirs to let go. With `namespaces`
+ * these are all there is: an operator that is confined to them puts nothing on what is in none.
+ */
+export async function kept(
+  kube: Kube,
+  names: Finalizers,
+  signal: AbortSignal,
+  namespaces?: readonly string[],
+): Promise<readonly Kept[]> {
   const found: Kept[] = [];
-  for (const object of await all(kube, gateway, signal)) {
-    if (object.metadata.finalizers?.includes(names.gateway)) {
-      found.push({ kind: gateway, object, finalizer: names.gateway });
+  for (const namespace of namespaces ?? [undefined]) {
+    for (const object of await all(kube, gateway, signal, namespace)) {
+      if (object.metadata.finalizers?.includes(names.gateway)) {
+        found.push({ kind: gateway, object, finalizer: names.gateway });
+      }
     }
   }
+  if (namespaces) return found;
   for (const object of await all(kube, gatewayClass, signal)) {
     const ours = object.spec.controllerName === names.controllerName;
     if (ours && object.metadata.finalizers?.includes(names.gatewayClass)) {
@@ -49,9 +60,10 @@ async function all<T extends ApiObject>(
   kube: Kube,
   kind: Kind<T>,
   signal: AbortSignal,
+  namespace?: string,
 ): Promise<readonly T[]> {
   try {
-    return (await list(kube, kind, { signal })).objects;
+    return (await list(kube, kind, { signal, namespace })).objects;
   } catch (error) {
     if (isStatus(error, 404)) return [];
     throw error;

@@ -7,6 +7,7 @@
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { stringify } from "yaml";
 import { rightsOf, type Rule } from "../cli/rights.ts";
+import { version } from "../cli/version.ts";
 import { definitionOf } from "../crds/definition.ts";
 import { gatehouseKinds, type Kind } from "../crds/mod.ts";
 import { alerts } from "./alerts.ts";
@@ -34,7 +35,12 @@ const name = "gatehouse", namespace = "gatehouse-system";
 const template = { lease: "LEASE", authority: "AUTHORITY" };
 
 function role(kind: "Role" | "ClusterRole", rules: readonly Rule[]): string {
-  const metadata = kind === "Role" ? { name, namespace } : { name };
+  const labels = {
+    "app.kubernetes.io/name": name,
+    "app.kubernetes.io/instance": name,
+    "app.kubernetes.io/version": version,
+  };
+  const metadata = kind === "Role" ? { name, namespace, labels } : { name, labels };
   const apiVersion = "rbac.authorization.k8s.io/v1";
   return [{ apiVersion, kind, metadata, rules }, {
     apiVersion,
@@ -45,11 +51,15 @@ function role(kind: "Role" | "ClusterRole", rules: readonly Rule[]): string {
   }].map(yaml).join("---\n");
 }
 
-function definitionFile(kind: Kind): readonly [file: string, text: string] {
-  return [`${kind.group}_${kind.plural}.yaml`, header + yaml(definitionOf(kind))];
+const fileOf = ({ group, plural }: Kind): string => `${group}_${plural}.yaml`;
+
+/** Of the chart: with the definition everything would go that people have written of its kind. */
+function keptDefinition(kind: Kind): unknown {
+  const definition = definitionOf(kind);
+  const annotations = { "helm.sh/resource-policy": "keep" };
+  return { ...definition, metadata: { ...definition.metadata, annotations } };
 }
 
-const definitions = gatehouseKinds.map(definitionFile);
 const { cluster, namespaces, own } = rightsOf({ lease: name, authority: `${name}-xds-authority` });
 
 const rules = header + yaml({
@@ -89,9 +99,13 @@ const board = `${JSON.stringify(dashboard(), null, 2)}\n`;
 
 /** What each file says. */
 const files: ReadonlyMap<string, string> = new Map([
-  ...definitions.map(([file, text]) => [`deploy/crds/${file}`, text] as const),
-  ["deploy/crds/kustomization.yaml", header + yaml({ resources: definitions.map(([file]) => file) })],
-  ...definitions.map(([file, text]) => [`${chart}/crds/${file}`, text] as const),
+  ...gatehouseKinds.flatMap((kind) =>
+    [
+      [`deploy/crds/${fileOf(kind)}`, header + yaml(definitionOf(kind))],
+      [`${chart}/crds/${fileOf(kind)}`, header + yaml(keptDefinition(kind))],
+    ] as const
+  ),
+  ["deploy/crds/kustomization.yaml", header + yaml({ resources: gatehouseKinds.map(fileOf) })],
   ...Object.entries(rightsOf(template)).map(([scope, rules]) =>
     [`${chart}/rules/${scope}.yaml`, header + yaml(rules)] as const
   ),

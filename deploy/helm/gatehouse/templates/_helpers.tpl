@@ -33,3 +33,37 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
+
+{{- /*
+A Role, or a ClusterRole where the grant has no namespace, for an account of the release. Takes root, grant {namespace, name, rules},
+account and annotations.
+*/}}
+{{- define "gatehouse.grant" -}}
+{{- $kind := ternary "Role" "ClusterRole" (hasKey .grant "namespace") }}
+{{- range list $kind (printf "%sBinding" $kind) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ . }}
+metadata:
+  name: {{ $.grant.name }}
+  {{- with $.grant.namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- include "gatehouse.labels" $.root | nindent 4 }}
+  {{- with $.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- if eq . $kind }}
+rules: {{- toYaml $.grant.rules | nindent 2 }}
+{{- else }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ $.grant.name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ $.account }}
+    namespace: {{ $.root.Release.Namespace }}
+{{- end }}
+{{- end }}
+{{- end }}
