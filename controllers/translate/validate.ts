@@ -29,8 +29,16 @@ export function regexFault(pattern: string): string | undefined {
       "error parsing regexp: ",
       "",
     );
-    return `RE2 refuses the regular expression "${pattern}" (${problem}), write it in RE2 syntax`;
+    return `RE2 refuses the regular expression "${abridged(pattern)}" (${abridged(problem)}), ` +
+      "write it in RE2 syntax";
   }
+}
+
+/** How much of a text is quoted: expressions may be as long as a condition's message. */
+const longestQuote = 200;
+
+function abridged(text: string): string {
+  return text.length <= longestQuote ? text : `${text.slice(0, longestQuote)}…`;
 }
 
 /** About how many instructions a regular expression comes to, its repetitions written out. */

@@ -162,6 +162,14 @@ Deno.test("validation: regular expressions and headers", () => {
   for (const bad of ["(", "[", "a**", "(?=x)", "(?!x)", "\\1", "x{1001}", "(?<!x)y"]) {
     assertEquals(regexFault(bad)?.startsWith(`RE2 refuses the regular expression "${bad}" (`), true, bad);
   }
+  const long = regexFault("(" + "a".repeat(9_999))!;
+  assertEquals([
+    long.startsWith(`RE2 refuses the regular expression "(${"a".repeat(199)}…" (`),
+    long.length < 500,
+  ], [
+    true,
+    true,
+  ]);
   const tooMuch: readonly (readonly [pattern: string, problem: string])[] = [
     ["", "an empty regular expression is not supported"],
     ["\\x{10ffff}", `"\\x{10ffff}" is not supported`],
