@@ -90,7 +90,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   const listeners = new Set<() => void>();
   const operator = await operate({
     kube,
-    config: { ...defaultConfig, ...options.config },
+    config: { ...defaultConfig, infrastructure: false, ...options.config },
     clock,
     log,
     metrics,

@@ -5,11 +5,12 @@
  */
 import type { Class } from "./classes.ts";
 import { condition, type DesiredCondition } from "./conditions.ts";
+import type { Config } from "./config.ts";
 import { supportedFeatures } from "./features.ts";
 import type { DesiredStatus } from "./statuses.ts";
 
 /** The status of a class; `version` is its condition SupportedVersion. */
-export function classStatus(model: Class, version: DesiredCondition): DesiredStatus {
+export function classStatus(model: Class, version: DesiredCondition, config: Config): DesiredStatus {
   return {
     kind: "GatewayClass",
     generation: model.generation,
@@ -20,6 +21,6 @@ export function classStatus(model: Class, version: DesiredCondition): DesiredSta
       }),
       version,
     ],
-    supportedFeatures,
+    supportedFeatures: supportedFeatures(config),
   };
 }

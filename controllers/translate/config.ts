@@ -20,6 +20,8 @@ export interface Config {
    * do refuse something.
    */
   readonly validate: boolean;
+  /** Whether proxies are objects of a cluster, which `spec.infrastructure` of a Gateway is about. */
+  readonly infrastructure: boolean;
   /** Whether each request is logged where no EnvoyFleet says anything of it. */
   readonly accessLog: boolean;
   /** The finalizer that Gateways have while proxies serve them. Without one they go at once, and so do GatewayClasses. */
@@ -36,5 +38,6 @@ export const defaultConfig: Config = {
   clusterDomain: "cluster.local",
   mostListeners: 16_384,
   validate: true,
+  infrastructure: true,
   accessLog: false,
 };

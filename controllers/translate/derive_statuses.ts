@@ -57,7 +57,12 @@ export interface StatusTables {
 }
 
 /** Derives the desired statuses. Row key: `Kind/namespace/name`. */
-export function deriveStatuses(graph: Graph, world: World, tables: StatusTables): Table<DesiredStatus> {
+export function deriveStatuses(
+  graph: Graph,
+  world: World,
+  tables: StatusTables,
+  config: Config,
+): Table<DesiredStatus> {
   const { classes, installedApi, routesByKind, resolved, attachments, placements, served } = tables;
   return graph.union<DesiredStatus>("statuses", [
     [
@@ -65,7 +70,7 @@ export function deriveStatuses(graph: Graph, world: World, tables: StatusTables)
       graph.derive(
         "statuses of classes",
         classes,
-        (model, read) => classStatus(model, read(installedApi, installed) ?? unseen),
+        (model, read) => classStatus(model, read(installedApi, installed) ?? unseen, config),
       ),
     ],
     ["EnvoyFleet/", deriveFleetStatuses(graph, { ...tables, verdicts: world.verdicts })],

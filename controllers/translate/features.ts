@@ -6,6 +6,8 @@
  * @module
  */
 
+import type { Config } from "./config.ts";
+
 const names = [
   "BackendTLSPolicy",
   "BackendTLSPolicySANValidation",
@@ -16,7 +18,6 @@ const names = [
   "GatewayFrontendClientCertificateValidationInsecureFallback",
   "GatewayHTTPListenerIsolation",
   "GatewayHTTPSListenerDetectMisdirectedRequests",
-  "GatewayInfrastructure",
   "GatewayPort8080",
   "GatewayRouteHostnameIntersectionPrecedence",
   "GatewayStaticAddresses",
@@ -53,5 +54,13 @@ const names = [
   "ReferenceGrant",
 ];
 
+/** Those for which proxies have to be objects of a cluster. */
+const ofInfrastructure = ["GatewayInfrastructure"];
+
 /** The supported features, in the order in which a status has to list them. */
-export const supportedFeatures: readonly string[] = names.toSorted();
+export function supportedFeatures({ infrastructure }: Pick<Config, "infrastructure">): readonly string[] {
+  return infrastructure ? onClusters : elsewhere;
+}
+
+const elsewhere = names.toSorted();
+const onClusters = [...names, ...ofInfrastructure].sort();

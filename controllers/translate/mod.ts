@@ -283,7 +283,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     ...deriveSecrets(graph, secrets, { listening, used, clusterUses: clusters.clusterUses }),
     contributions: deriveContributions(graph, tables),
   };
-  const statuses = deriveStatuses(graph, world, tables);
+  const statuses = deriveStatuses(graph, world, tables, config);
   const due = deriveDue(graph, world, statuses, config);
   return {
     ir,

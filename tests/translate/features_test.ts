@@ -9,6 +9,8 @@ import { supportedFeatures } from "../../controllers/translate/features.ts";
 import { hasGo, moduleFolder } from "../crds/upstream.ts";
 import { gatewayClass } from "./cluster.ts";
 
+const onCluster = supportedFeatures({ infrastructure: true });
+
 /** The names of features in the Go module. */
 async function upstreamFeatures(version: string): Promise<readonly string[]> {
   const folder = `${await moduleFolder(version)}/pkg/features`, names: string[] = [];
@@ -21,8 +23,14 @@ async function upstreamFeatures(version: string): Promise<readonly string[]> {
 }
 
 Deno.test("supported features are sorted, and no more than a status holds", () => {
-  assertEquals(supportedFeatures, [...new Set(supportedFeatures)].sort());
-  assert(supportedFeatures.length <= 64);
+  assertEquals(onCluster, [...new Set(onCluster)].sort());
+  assert(onCluster.length <= 64);
+});
+
+Deno.test("what is about objects of a cluster is claimed on a cluster only", () => {
+  const elsewhere = supportedFeatures({ infrastructure: false });
+  assertEquals(elsewhere, onCluster.filter((name) => name !== "GatewayInfrastructure"));
+  assert(onCluster.includes("GatewayInfrastructure"));
 });
 
 Deno.test({
@@ -30,7 +38,7 @@ Deno.test({
   ignore: !hasGo(),
   async fn() {
     const named = new Set([...await upstreamFeatures("v1.6.3"), ...await upstreamFeatures("v1.7.0")]);
-    assertEquals(supportedFeatures.filter((name) => !named.has(name)), []);
+    assertEquals(onCluster.filter((name) => !named.has(name)), []);
   },
 });
 
