@@ -15,6 +15,7 @@ import {
   echoImages,
   type Outcome,
   runSuite,
+  testEcho,
   type Version,
   versions,
 } from "../tests/conformance/suite.ts";
@@ -50,6 +51,7 @@ async function main(flags: readonly string[], options: Options): Promise<boolean
   await Deno.mkdir(results, { recursive: true });
   await Deno.remove(`${results}/summary.json`).catch(() => {});
   await buildCluster(cache.progress);
+  await testEcho();
   const images = await echoImages(cache);
   const programs = new Map<Version, string>();
   for (const version of options.version) programs.set(version, await buildSuite(version, cache));

@@ -9,7 +9,7 @@
 import { parse } from "yaml";
 import type { Cluster } from "../cluster/support/cluster.ts";
 import type { Images } from "../cluster/support/images.ts";
-import { root } from "../support/command.ts";
+import { root, succeed } from "../support/command.ts";
 import type { CacheOptions } from "../tools/cache.ts";
 import { goProgram } from "../tools/go.ts";
 
@@ -49,6 +49,11 @@ export async function echoImages(options: CacheOptions): Promise<Images> {
     "registry.k8s.io/gateway-api/echo-basic": image,
     "registry.k8s.io/gateway-api/conformance/echo-basic": image,
   };
+}
+
+/** Runs the tests of the backends themselves, of which Go remembers that they passed. */
+export async function testEcho(): Promise<void> {
+  await succeed(["go", "test", "./..."], { cwd: `${folder}/echo` });
 }
 
 export interface SuiteRun {
