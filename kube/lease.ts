@@ -170,7 +170,7 @@ class Election {
     };
     while (!term.signal.aborted) {
       const { clock } = this.#options;
-      const left = this.#renewed.monotonic + this.#renewDeadline - clock.monotonic();
+      const left = Math.max(0, this.#renewed.monotonic + this.#renewDeadline - clock.monotonic());
       // Runs out in the middle of a request that hangs, too.
       using _timer = clock.timer(left, () => lose(`not renewed within ${this.#renewDeadline / 1000} s`));
       await this.#sleep(this.#retryPeriod, term.signal);
