@@ -139,7 +139,7 @@ const sorted = <V>(entries: Iterable<readonly [string, V]>) =>
 /** Compares the operator's tables with those of one that has just begun. */
 function compare({ local: { operator }, api }: TestGateway): number {
   const graph = new Graph({ clock: systemClock }), world = createWorld(graph);
-  const fresh = deriveIr(graph, world, defaultConfig);
+  const fresh = deriveIr(graph, world, { ...defaultConfig, infrastructure: false });
   let objects = 0;
   for (const [name, source] of Object.entries(operator.world.objects)) {
     const kind = allKinds.find(({ kind }) => kind === name) as Kind;
