@@ -8,6 +8,7 @@ import type { BackendTls, SubjectName } from "../ir/mod.ts";
 import type { Group, Key, Read, Table } from "../runtime/graph.ts";
 import { type AuthorityFacts, resolveAuthorities } from "./authorities.ts";
 import type { Fault } from "./conditions.ts";
+import { hostnameFault } from "./validate.ts";
 
 /** What a policy is for. */
 export interface PolicyTarget {
@@ -59,6 +60,8 @@ function validationOf(
   read: Read,
   tables: Table<AuthorityFacts>,
 ): Pick<Policy, "tls" | "refused" | "unresolved"> {
+  const problem = hostnameFault(hostname);
+  if (problem) return { refused: { reason: "Invalid", message: `validation.hostname: ${problem}` } };
   const names = subjectAltNames.map(({ type, hostname = "", uri = "" }): SubjectName =>
     type === "URI" ? { type: "uri", value: uri } : { type: "dns", value: hostname }
   );

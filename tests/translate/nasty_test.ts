@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { Table } from "../../controllers/runtime/graph.ts";
+import { createAuthority } from "../../controllers/runtime/pki.ts";
 import { translate } from "../../controllers/translate/batch.ts";
 import { deriveXds } from "../../xds/build/mod.ts";
 import type { XdsResource } from "../../xds/types.ts";
@@ -14,7 +15,8 @@ import { assertNoFailures, concat } from "../golden/harness.ts";
 import { refusal, staticConfiguration } from "../golden/validate.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 import { type Random, random } from "../support/random.ts";
-import { type Raw, route, small } from "./cluster.ts";
+import { validity } from "./secured.ts";
+import { gateway, http, type Raw, route, service, small, stored, to } from "./cluster.ts";
 
 /** Texts that some part of a proxy could stumble over. */
 const texts = [
@@ -156,11 +158,44 @@ function nastyRule(rnd: Random): Raw {
   };
 }
 
+/** A Service that is spoken to by a name, and a route to it. */
+function securedBackend(name: string, i: number): readonly Raw[] {
+  const policy = stored({
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "BackendTLSPolicy",
+    metadata: { name: `s${i}` },
+    spec: {
+      targetRefs: [{ group: "", kind: "Service", name: `s${i}` }],
+      validation: {
+        hostname: i % 2 === 0 ? name : "inner.example.com",
+        subjectAltNames: [{ type: "Hostname", hostname: name }, { type: "URI", uri: name }],
+        caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "ca" }],
+      },
+    },
+  });
+  return [
+    policy,
+    service(`s${i}`),
+    route(`s${i}`, { hostnames: [`s${i}.example.com`], rules: [to(`s${i}`)] }),
+  ];
+}
+
 Deno.test("nasty values: whatever passes translation passes Envoy", async () => {
   const rnd = random(1), rules = Array.from({ length: 3000 }, () => nastyRule(rnd));
-  const routes = rules.map((rule, i) => route(`r${i}`, { hostnames: [`r${i}.example.com`], rules: [rule] }));
+  const routes = rules.map((rule, i) =>
+    route(`r${i}`, { hostnames: [`r${i}.example.com`, ...rnd.list(1, () => rnd.pick(texts))], rules: [rule] })
+  );
+  const hosts = texts.map((hostname, i) => ({ ...http, name: `l${i}`, hostname }));
+  const { certificate } = await createAuthority({ commonName: "authority", ...validity });
+  const ca = stored({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "ca" },
+    data: { "ca.crt": certificate },
+  });
+  const all = [gateway("hosts", hosts), ...routes, ca, ...texts.flatMap(securedBackend)];
   let xds: Table<XdsResource> | undefined;
-  const batch = translate(small(...routes), undefined, (graph, _, { ir }) => {
+  const batch = translate(small(...all), undefined, (graph, _, { ir }) => {
     xds = deriveXds(graph, ir);
   });
   assertNoFailures(batch);
