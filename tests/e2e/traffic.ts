@@ -35,6 +35,8 @@ export interface TrafficOptions {
   readonly authorities?: string;
   /** As long as nobody listens yet, nothing is lost by asking again. */
   readonly patientAtFirst?: true;
+  /** How long each client waits after an answer, in milliseconds; not at all if absent. */
+  readonly pause?: number;
 }
 
 /** Goes on until it is stopped or disposed of. */
@@ -87,6 +89,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
         failures.push(`${protocol} ${target.host}${target.path}: ${wrong}`);
       }
       for (const look of looks) look();
+      if (options.pause !== undefined) await new Promise((resolve) => setTimeout(resolve, options.pause));
     }
   };
   const all = Array.from({ length: sides }, (_, side) => [run("http1", side), run("http2", side)]).flat();

@@ -2,7 +2,7 @@
  * Traffic from within a cluster: a program that sends it until its input ends, and then says what came of it. It tells each
  * hundred answers of both protocols.
  *
- *     deno run -A tests/cluster/support/traffic.ts ADDRESS HOST
+ *     deno run -A tests/cluster/support/traffic.ts ADDRESS HOST [PAUSE]
  *
  * @module
  */
@@ -24,8 +24,11 @@ export interface ClusterTraffic extends AsyncDisposable {
   stop(): Promise<Summary>;
 }
 
-/** Sends requests to an address of the cluster; every answer is to be a 200. */
-export function sendTraffic(cluster: Cluster, address: string, host: string): ClusterTraffic {
+/**
+ * Sends requests to an address of the cluster; every answer is to be a 200. With a `pause`, in milliseconds, each client waits so
+ * long after an answer.
+ */
+export function sendTraffic(cluster: Cluster, address: string, host: string, pause?: number): ClusterTraffic {
   const script = [
     Deno.execPath(),
     "run",
@@ -33,6 +36,7 @@ export function sendTraffic(cluster: Cluster, address: string, host: string): Cl
     `${root}tests/cluster/support/traffic.ts`,
     address,
     host,
+    ...pause === undefined ? [] : [String(pause)],
   ];
   const [program, ...args] = cluster.command(script);
   const child = new Deno.Command(program, { args, stdin: "piped", stdout: "piped", stderr: "inherit" })
@@ -68,9 +72,10 @@ export function sendTraffic(cluster: Cluster, address: string, host: string): Cl
 }
 
 if (import.meta.main) {
-  const [address = "", host = ""] = Deno.args;
+  const [address = "", host = "", pause] = Deno.args;
   const traffic = startTraffic({
     address,
+    ...pause !== undefined && { pause: Number(pause) },
     targets: [{ host, path: "/" }],
     judge: ({ status }) => status === 200 ? undefined : `status ${status}`,
   });

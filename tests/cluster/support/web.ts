@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { childName } from "../../../controllers/infrastructure/child_names.ts";
 import { managedSelector } from "../../../controllers/infrastructure/names.ts";
 import { type Cluster, isTrue, type Json } from "./cluster.ts";
 
@@ -35,13 +34,15 @@ export const backend: readonly Json[] = [
 export interface WebOptions {
   /** How many proxies; 1 if absent. */
   readonly proxies?: number;
+  /** How long each has to be left by its clients, in seconds; 1 if absent. */
+  readonly drain?: number;
   readonly className?: string;
   readonly annotations?: { readonly [name: string]: string };
 }
 
 /** Gateway `web` in a namespace of its own, for routes of all namespaces. */
 export function gatewayIn(namespace: string, options: WebOptions = {}): readonly Json[] {
-  const { proxies = 1, className = "gatehouse", annotations = {} } = options;
+  const { proxies = 1, drain = 1, className = "gatehouse", annotations = {} } = options;
   return [
     {
       apiVersion: "v1",
@@ -52,7 +53,7 @@ export function gatewayIn(namespace: string, options: WebOptions = {}): readonly
       apiVersion: "gatehouse.dev/v1alpha1",
       kind: "EnvoyFleet",
       metadata: { namespace, name: "web" },
-      spec: { workload: { replicas: proxies }, drain: { seconds: 1 }, concurrency: 1 },
+      spec: { workload: { replicas: proxies }, drain: { seconds: drain }, concurrency: 1 },
     },
     {
       apiVersion: gatewayApi,
@@ -175,6 +176,3 @@ export async function statusOf(cluster: Cluster, address: string, host = "web.ex
   const { out } = await cluster.exec([...curl, "--header", `Host: ${host}`, `http://${address}/`]);
   return Number(out);
 }
-
-/** The name of what is made for Gateway `web`. */
-export const child = childName("web", "gatehouse");
