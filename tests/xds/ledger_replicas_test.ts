@@ -252,8 +252,9 @@ Deno.test("replicas: who leads next knows nothing at first, then the same as bef
   assertEquals(first.verdict("a"), "programmed 1");
 });
 
-Deno.test("replicas: a Gateway is taken down once no proxy anywhere has anything of it", () => {
+Deno.test("replicas: a Gateway is taken down once no proxy anywhere has a listener of it", () => {
   const { replicas, first, one, two } = pair();
+  replicas.all((world) => world.contribute("g", 1, piece("g", "ok", "listener:l")));
   one.takeAll();
   two.takeAll();
   replicas.talk();

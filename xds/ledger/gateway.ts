@@ -19,10 +19,11 @@ import type { Key } from "../../controllers/runtime/graph.ts";
 import type { ProxyEvent } from "../types.ts";
 import { Arrival } from "./arrival.ts";
 import { Culprits } from "./culprits.ts";
+import { Entries, type Entry } from "./entries.ts";
 import type { Addressee, Changes, ContributionNews, News } from "./news.ts";
 import { Peers } from "./peers.ts";
 import { Progress } from "./progress.ts";
-import type { ProxyState } from "./proxy.ts";
+import { listens, type ProxyState } from "./proxy.ts";
 
 /** Where the ledger of a Gateway writes its results. */
 export interface Sinks {
@@ -30,19 +31,6 @@ export interface Sinks {
   readonly rejection: (piece: Key, rejection: Rejection | undefined) => void;
   /** Other replicas are to be told anew of a contribution, of the proxies, or of what is refused. */
   readonly news: (about: Origin | "proxies" | "rejections") => void;
-}
-
-/** A contribution and how far it is. */
-interface Entry {
-  readonly contribution: Contribution;
-  readonly resources: ReadonlySet<ResourceId>;
-  /** The settle whose outcome the proxies must have. */
-  since: number;
-  /** Whether the expected proxies had it once; what joins or restarts later does not change that. */
-  latched: boolean;
-  /** The expected proxies that do not have it yet. */
-  readonly waiting: Set<ProxyState>;
-  verdict: Verdict | undefined;
 }
 
 /** How far one proxy is, for people and for metrics. */
@@ -64,12 +52,7 @@ export class GatewayLedger {
   readonly #sinks: Sinks;
   readonly #progress = new Progress();
   readonly #culprits: Culprits;
-  readonly #entries = new Map<Origin, Entry>();
-  /** The entries that are not latched or that a proxy keeps waiting, by each of their resources. */
-  readonly #open = new Set<Entry>();
-  readonly #openByResource = new Map<ResourceId, Set<Entry>>();
-  /** Those of them that wait for proxies to have nothing any more. */
-  readonly #removals = new Set<Entry>();
+  readonly #entries = new Entries();
   /** Origins whose entries are to be opened again at the end of the settle. */
   readonly #reopened = new Set<Origin>();
   readonly #peers = new Peers();
@@ -95,9 +78,9 @@ export class GatewayLedger {
   /** This replica leads from now on, or does not any more: it waits for other proxies than before, and knows of none of others'. */
   lead(leading: boolean, now: number): void {
     this.#leading = leading;
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries.all) {
       entry.latched = false;
-      this.#openUp(entry);
+      this.#entries.openUp(entry);
     }
     this.#awaitOthers(now);
   }
@@ -111,10 +94,10 @@ export class GatewayLedger {
       if (!silent) this.#heard(proxy, now);
       else if (!proxy.silent) {
         proxy.silent = true;
-        for (const entry of this.#open) this.#judge(entry);
+        for (const entry of this.#entries.open) this.#judge(entry);
       }
     }
-    const concerned = news.proxies ? this.#open : (news.contributions ?? []).flatMap(({ origin }) => {
+    const concerned = news.proxies ? this.#entries.open : (news.contributions ?? []).flatMap(({ origin }) => {
       const entry = this.#entries.get(origin);
       return entry ? [entry] : [];
     });
@@ -139,7 +122,7 @@ export class GatewayLedger {
     const origins = !leads
       ? []
       : changed === undefined
-      ? this.#entries.keys()
+      ? this.#entries.origins
       : [...changed].filter((about) => about !== "proxies" && about !== "rejections");
     return {
       ...concerns("proxies") && leads && {
@@ -210,14 +193,7 @@ export class GatewayLedger {
       this.#sinks.news(origin);
       return;
     }
-    this.#entries.set(origin, {
-      contribution,
-      resources: new Set(contribution.pieces.flatMap(({ resources }) => resources)),
-      since: this.#seq,
-      latched: false,
-      waiting: new Set(),
-      verdict: before?.verdict,
-    });
+    this.#entries.put(contribution, this.#seq);
     this.#reopened.add(origin);
   }
 
@@ -233,7 +209,7 @@ export class GatewayLedger {
     this.#expected = this.#leading
       ? this.#wanted.map(({ id }) => this.#progress.proxy(id))
       : [...this.#progress.connected()].filter(({ arrival }) => !arrival);
-    for (const entry of this.#open) this.#await(entry, now);
+    for (const entry of this.#entries.open) this.#await(entry, now);
     for (const proxy of before) this.#forgetUnlessNeeded(proxy);
   }
 
@@ -281,7 +257,7 @@ export class GatewayLedger {
       if (event.version === undefined) proxy.acked.delete(event.id);
       else proxy.acked.set(event.id, event.version);
       this.#covered(proxy, event.id);
-      for (const entry of this.#removals) this.#arrived(proxy, entry);
+      for (const entry of this.#entries.removals) this.#arrived(proxy, entry);
       if (this.#culprits.concerns(event.id)) this.#culprits.advance();
     } else {
       proxy.refused.set(event.id, event);
@@ -303,10 +279,10 @@ export class GatewayLedger {
     this.#sinks.news("proxies");
     if (this.#leading) return;
     this.#awaitOthers(now);
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries.all) {
       if (entry.waiting.has(proxy) || this.#has(proxy, entry)) continue;
       this.#wait(proxy, entry, now);
-      this.#openUp(entry);
+      this.#entries.openUp(entry);
       this.#judge(entry);
     }
   }
@@ -323,7 +299,7 @@ export class GatewayLedger {
     }
     if (changed) {
       this.#sinks.news("proxies");
-      for (const entry of this.#open) this.#judge(entry);
+      for (const entry of this.#entries.open) this.#judge(entry);
     }
     return next;
   }
@@ -360,7 +336,7 @@ export class GatewayLedger {
     if (!proxy.silent) return;
     proxy.silent = false;
     this.#sinks.news("proxies");
-    for (const entry of this.#open) this.#judge(entry);
+    for (const entry of this.#entries.open) this.#judge(entry);
   }
 
   #forgetUnlessNeeded(proxy: ProxyState): void {
@@ -371,7 +347,7 @@ export class GatewayLedger {
   #await(entry: Entry, now: number): void {
     const before = new Set(entry.waiting);
     this.#settleDebts(entry);
-    this.#openUp(entry);
+    this.#entries.openUp(entry);
     for (const proxy of this.#expected) {
       if (entry.latched && !before.has(proxy) || this.#has(proxy, entry)) continue;
       this.#wait(proxy, entry, now);
@@ -400,7 +376,7 @@ export class GatewayLedger {
 
   /** A proxy has another version of a resource than before. */
   #covered(proxy: ProxyState, id: ResourceId): void {
-    for (const entry of this.#openByResource.get(id) ?? []) this.#arrived(proxy, entry);
+    for (const entry of this.#entries.carriedBy(id)) this.#arrived(proxy, entry);
   }
 
   /** A proxy may have an entry now. */
@@ -456,35 +432,10 @@ export class GatewayLedger {
     };
   }
 
-  #openUp(entry: Entry): void {
-    this.#open.add(entry);
-    if (entry.contribution.removal) this.#removals.add(entry);
-    for (const id of entry.resources) {
-      const entries = this.#openByResource.get(id);
-      if (entries) entries.add(entry);
-      else this.#openByResource.set(id, new Set([entry]));
-    }
-  }
-
   #close(entry: Entry): void {
     this.#settleDebts(entry);
-    this.#open.delete(entry);
-    this.#removals.delete(entry);
-    for (const id of entry.resources) {
-      const entries = this.#openByResource.get(id);
-      entries?.delete(entry);
-      if (entries?.size === 0) this.#openByResource.delete(id);
-    }
+    this.#entries.close(entry);
   }
-}
-
-/**
- * Whether a proxy takes requests. Without a listener it does not, but it keeps routes and clusters for as long as connections of
- * a former one drain.
- */
-function listens({ acked }: ProxyState): boolean {
-  for (const id of acked.keys()) if (id.startsWith("listener:")) return true;
-  return false;
 }
 
 function leftOut(silent: number, expected: number): string {

@@ -30,3 +30,12 @@ export class ProxyState {
 
   constructor(readonly id: string) {}
 }
+
+/**
+ * Whether a proxy takes requests. Without a listener it does not, but it keeps routes and clusters for as long as connections of
+ * a former one drain.
+ */
+export function listens({ acked }: ProxyState): boolean {
+  for (const id of acked.keys()) if (id.startsWith("listener:")) return true;
+  return false;
+}
