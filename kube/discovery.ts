@@ -35,7 +35,7 @@ export class Discovery {
   readonly #kinds: readonly Kind[];
   readonly #options: DiscoveryOptions;
   readonly #log: Log;
-  /** Kind (`plural.group`) → versions of ours that are served. */
+  /** Versions of ours that are served, by kind (`plural.group`). */
   #served: ReadonlyMap<string, readonly string[]> = new Map();
   readonly #waiting = new Set<() => void>();
   #poke = new AbortController();

@@ -57,7 +57,7 @@ export class Store implements Disposable {
   readonly #historyLength: number;
   readonly #historySize: number;
   readonly #resources = new Map<string, Rows>();
-  /** Events `#compacted + 1` … `#revision`, without gaps. */
+  /** Events `#compacted + 1` to `#revision`, without gaps. */
   #events: StoreEvent[] = [];
   #eventsSize = 0;
   #compacted: number;

@@ -40,7 +40,7 @@ const flags = [
   "-class=gatehouse",
   "-gateway=bench/gw",
   "-ns=bench",
-  String.raw`-controller=^/usr/local/bin/deno run .*/app/gatehouse\.js operator`,
+  String.raw`-controller=^/usr/local/bin/deno run .*/gatehouse\.mjs operator`,
   "-proxy=^/usr/local/bin/envoy ",
   `-controller-deployment=${system}/gatehouse`,
   "-proxy-selector=bench/gateway.networking.k8s.io/gateway-name=gw",

@@ -6,7 +6,7 @@
  */
 import { assertEquals } from "@std/assert";
 import { type Json, startCluster } from "./support/cluster.ts";
-import { entrypoint } from "./support/images.ts";
+import { bundle, entrypoint } from "./support/images.ts";
 
 /** Tries what is forbidden and one thing that is not; prints how each went. */
 const script = `
@@ -34,7 +34,7 @@ const script = `
 Deno.test("the image reads, writes and starts nothing but what it is for", async () => {
   await using cluster = await startCluster({ gatewayApi: false });
   const command = (await entrypoint()).map((word) =>
-    word === "/app/gatehouse.js" ? "/var/run/secrets/attempt/script.js" : word
+    word === bundle ? "/var/run/secrets/attempt/script.js" : word
   );
   const metadata = { namespace: "default", name: "attempt" };
   await cluster.apply([

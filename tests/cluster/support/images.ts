@@ -28,6 +28,9 @@ export interface Images {
 
 const nonroot = 65532;
 
+/** Where an image has this program, if it is not an executable. */
+export const bundle = "/app/node_modules/gatehouse.mjs";
+
 /** All images that there are, made if need be. */
 export async function allImages(options: CacheOptions): Promise<Images> {
   const { path: envoy, version } = await envoyBinaryForTests();
@@ -69,8 +72,8 @@ export async function entrypoint(): Promise<readonly string[]> {
   const lines = [...text.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, list]) =>
     JSON.parse(list!) as string[]
   );
-  const found = lines.find((words) => words.at(-1) === "/app/gatehouse.js");
-  if (!found) throw new Error("deploy/Containerfile has no ENTRYPOINT that ends with /app/gatehouse.js");
+  const found = lines.find((words) => words.at(-1) === bundle);
+  if (!found) throw new Error(`deploy/Containerfile has no ENTRYPOINT that ends with ${bundle}`);
   return found;
 }
 
@@ -109,12 +112,12 @@ async function application(options: CacheOptions): Promise<string> {
   );
   return await cachedFolder({
     name: "image-gatehouse",
-    key: await hashOf(Deno.version.deno, ...hashes, ...files),
+    key: await hashOf(Deno.version.deno, bundle, ...hashes, ...files),
     says: "bundling Gatehouse",
     async make(folder) {
-      await Deno.mkdir(`${folder}/app`);
+      await Deno.mkdir(folder + bundle.slice(0, bundle.lastIndexOf("/")), { recursive: true });
       await succeed(
-        [Deno.execPath(), "bundle", "--quiet", "--output", `${folder}/app/gatehouse.js`, "main.ts"],
+        [Deno.execPath(), "bundle", "--quiet", "--output", folder + bundle, "main.ts"],
         { cwd: root },
       );
     },
