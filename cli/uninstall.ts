@@ -22,6 +22,7 @@ interface Options {
   readonly controllerName: string;
   readonly watchNamespaces?: readonly string[];
   readonly timeout: number;
+  readonly inCluster?: boolean;
   readonly kubeconfig?: string;
   readonly context?: string;
 }
@@ -37,6 +38,7 @@ export function registerUninstall(program: Command, io: Io): void {
     .option("--controller-name <name>", "whose finalizers", defaultConfig.controllerName)
     .option("--watch-namespaces <names>", "as the operator was told: look there and nowhere else", names)
     .option("--timeout <seconds>", "how long to wait for the operator to stop", Number, 60)
+    .option("--in-cluster", "as the ServiceAccount of the pod that this runs in")
     .addOption(kubeconfigOption()).addOption(contextOption())
     .addHelpText(
       "after",

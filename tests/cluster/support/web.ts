@@ -15,10 +15,12 @@ export const backend: readonly Json[] = [
     kind: "Pod",
     metadata: { namespace: "default", name: "echo", labels: { app: "echo" } },
     spec: {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
       containers: [{
         name: "echo",
         image: "gatehouse/gatehouse:test",
         args: ["echo", "--host=0.0.0.0", "--port=8080", "--name=echo"],
+        securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
         readinessProbe: { httpGet: { port: 8080, path: "/" }, periodSeconds: 1 },
       }],
     },
