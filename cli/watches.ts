@@ -35,6 +35,9 @@ export interface Confinement {
   readonly controllerName: string;
 }
 
+/** How long until it is asked again for what nobody expects to be allowed, in milliseconds. */
+const rarely = 600_000;
+
 export interface WatchesOptions {
   readonly kube: Kube;
   readonly discovery: Discovery;
@@ -60,6 +63,8 @@ export function startWatches(
   for (const one of watched) {
     const { kind, source, metadataOnly = false } = one, { plural } = kind;
     const confined = one.object !== undefined || namespaces !== undefined && kind.namespaced;
+    // What may be denied to an operator that is confined to some namespaces.
+    const beyond = confined ? undefined : confinement;
     const places = one.object ? [one.object.namespace] : confined ? namespaces! : [undefined];
     const name = (namespace: string | undefined) =>
       one.object
@@ -73,18 +78,22 @@ export function startWatches(
         health.set(name(namespace), state);
         const all = places.map((place) => health.get(name(place))?.state ?? "watching");
         const label = one.object ? name(namespace) : kind.kind;
-        options.metrics.watchState(label, all.find((state) => state !== "watching") ?? "watching");
+        const assuming = state.state === "denied" ? beyond : undefined;
+        // Nothing is wrong with that, either.
+        const told = assuming ? "absent" : all.find((state) => state !== "watching") ?? "watching";
+        options.metrics.watchState(label, told);
         if (metadataOnly && state.state !== "watching") loop.arrived(name(namespace));
-        if (state.state !== "denied" || confinement === undefined || confined) return;
-        log.warn("Going on with what is assumed, as this operator is confined to some namespaces", {
+        if (!assuming) return;
+        log.info("Going on with what is assumed, as this operator is confined to some namespaces", {
           kind: kind.kind,
         });
-        source.replace(assumed(kind, confinement).map((object) => [object.metadata.name, object]));
+        source.replace(assumed(kind, assuming).map((object) => [object.metadata.name, object]));
         loop.arrived(plural);
       };
       options.scope.spawn(`watch of ${name(namespace)}`, async (signal) => {
         await options.discovered(signal);
-        await follow(one, { ...options, name: name(namespace), namespace, tell, signal });
+        const denied = beyond && rarely;
+        await follow(one, { ...options, name: name(namespace), namespace, denied, tell, signal });
       });
     }
   }
@@ -113,6 +122,7 @@ function assumed(kind: Kind, { namespaces, classes, controllerName }: Confinemen
 
 interface FollowOptions extends WatchesOptions {
   readonly name: string;
+  readonly denied: number | undefined;
   readonly namespace: string | undefined;
   readonly tell: (health: WatchHealth) => void;
   readonly signal: AbortSignal;
@@ -122,7 +132,7 @@ async function follow(
   { kind, source, object, labelSelector, metadataOnly }: Watched,
   options: FollowOptions,
 ): Promise<void> {
-  const { kube, discovery, loop, clock, log, metrics, name, namespace, tell, signal } = options;
+  const { kube, discovery, loop, clock, log, metrics, name, namespace, denied, tell, signal } = options;
   const events = watch(kube, kind, {
     clock,
     log,
@@ -133,6 +143,7 @@ async function follow(
     labelSelector,
     fieldSelector: object && `metadata.name=${object.name}`,
     metadataOnly,
+    denied,
     signal,
   });
   await loop.follow(

@@ -11,6 +11,7 @@ import { z } from "zod";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import type { Log } from "../controllers/runtime/log.ts";
 import { Nap } from "../controllers/runtime/nap.ts";
+import { isStatus } from "./errors.ts";
 import { type Claims, isSigned, type Jwt, type Keys, readJwt, readKeys } from "./jwt.ts";
 
 /** What a token proves. */
@@ -54,6 +55,8 @@ const times = {
   /** From one look at the keys to the next, if there has been an answer and if not. */
   keys: 300_000,
   retry: 5_000,
+  /** Before it is asked again, where it does not let us ask. */
+  denied: 600_000,
   /** How soon to look again because of a token that no key is known of. */
   unknown: 10_000,
 } as const;
@@ -76,6 +79,8 @@ export class Tokens {
   #looked = -Infinity;
   /** Whether the last question had no answer. */
   #alone = false;
+  /** When we were last told that we may not ask. */
+  #denied = -Infinity;
 
   constructor(options: TokensOptions) {
     this.#options = options;
@@ -124,7 +129,7 @@ export class Tokens {
     if (!signed) {
       return {
         doubt: "unknown",
-        reason: "the API server does not answer, and the key that signed it is not known",
+        reason: "the API server does not tell, and the key that signed it is not known",
       };
     }
     if (jwt.claims.iss !== this.#known?.issuer) return invalid(`its issuer "${jwt.claims.iss}" is another`);
@@ -134,6 +139,7 @@ export class Tokens {
   /** What the API server says; undefined if it says nothing. */
   async #review(token: string): Promise<Review | undefined> {
     const { kube, audience, clock, log } = this.#options;
+    if (clock.monotonic() - this.#denied < times.denied) return undefined;
     await this.#turn();
     const late = new AbortController();
     using timer = clock.timer(
@@ -158,7 +164,12 @@ export class Tokens {
       this.#alone = false;
       return status;
     } catch (error) {
-      if (!this.#alone) log.warn("Verifying tokens without the API server, which does not answer", { error });
+      const denied = isStatus(error, 403);
+      if (denied) this.#denied = clock.monotonic();
+      if (!this.#alone && denied) log.info("Verifying tokens by keys alone: TokenReviews are not allowed");
+      else if (!this.#alone) {
+        log.warn("Verifying tokens without the API server, which does not answer", { error });
+      }
       this.#alone = true;
       return undefined;
     } finally {

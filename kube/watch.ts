@@ -36,6 +36,8 @@ export interface WatchOptions<T extends ApiObject> extends Omit<Selection, "vers
   readonly health?: (health: WatchHealth) => void;
   /** Resolves when an absent kind may have been installed; it is looked for now and then anyway. */
   readonly installed?: (signal: AbortSignal) => Promise<void>;
+  /** Where the server denies it, it is asked again after so many milliseconds; as after any failure if absent. */
+  readonly denied?: number | undefined;
   /** From 0 to 1; for tests. */
   readonly random?: () => number;
   readonly signal: AbortSignal;
@@ -225,7 +227,8 @@ class Watch<T extends ApiObject> {
     if (this.#state === state) this.#log.debug("Still cannot watch", { error: cause });
     else this.#log.warn("Cannot watch", { error: cause });
     this.#tell({ state, error: cause });
-    return this.#backoff.failed();
+    const delay = this.#backoff.failed(), { denied } = this.#options;
+    return state === "denied" ? denied ?? delay : delay;
   }
 
   #tell(health: WatchHealth): void {

@@ -198,6 +198,19 @@ Deno.test("an API server that does not answer is waited for three seconds", asyn
   assert("pod" in await verdict);
 });
 
+Deno.test("where TokenReviews are not allowed, keys decide, and it is asked again after ten minutes", async () => {
+  await using world = await start();
+  const { clock, tokens, sign, server, lines } = world;
+  server.state = "denied";
+  for (const jti of ["one", "another"]) assert("pod" in await tokens.verify(await sign({ jti })));
+  assertEquals(server.reviews, 1);
+  assertEquals(lines, ["info Verifying tokens by keys alone: TokenReviews are not allowed"]);
+  server.state = "up";
+  await clock.advance(600_000);
+  assert("pod" in await tokens.verify(await sign({ jti: "a third" })));
+  assertEquals(server.reviews, 2);
+});
+
 Deno.test("where there have never been keys, it cannot be said whose a token is; they are looked for again and again", async () => {
   await using world = await start({ keys: false });
   const { clock, tokens, sign, server } = world;

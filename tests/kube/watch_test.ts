@@ -360,6 +360,18 @@ for (const status of [401, 403]) {
   });
 }
 
+Deno.test("what is denied is asked for again as rarely as one likes", async () => {
+  await using run = new Run({ denied: 600_000 });
+  for (let i = 0; i < 3; i++) {
+    const next = await run.server.next();
+    if (i === 2) return next.answer(page(1, [widget("a", 1)]));
+    next.refuse(403);
+    await run.clock.advance(599_000);
+    assertEquals(await run.events(), []);
+    await run.clock.advance(1_000);
+  }
+});
+
 Deno.test("a kind that is not installed has no objects, and appears once it is", async () => {
   const installed = Promise.withResolvers<void>();
   await using run = new Run({ installed: () => installed.promise });

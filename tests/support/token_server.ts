@@ -12,8 +12,8 @@ export class TokenServer {
   issuer = "https://kubernetes.default.svc.cluster.local";
   /** Whose keys it publishes. */
   keys: unknown;
-  /** `silent`: it takes a question and never answers. */
-  state: "up" | "down" | "silent" = "up";
+  /** `silent`: it takes a question and never answers. `denied`: it answers none of these. */
+  state: "up" | "down" | "silent" | "denied" = "up";
   /** How many tokens it has been asked about. */
   reviews = 0;
   /** How often it has been asked for its keys and its name. */
@@ -45,6 +45,7 @@ export class TokenServer {
         );
       }
       if (this.state === "down") throw new ConnectionError("connection refused");
+      if (this.state === "denied" && question) throw new KubeError(`POST ${path}`, 403, {});
       if (path === "/openid/v1/jwks") {
         if (!accept?.includes("application/jwk-set+json")) throw new KubeError(`GET ${path}`, 406, {});
         return this.keys;
