@@ -69,6 +69,8 @@ Examples:
   gatehouse operator --namespace=team-a --pod-name=$(POD_NAME) --pod-ip=$(POD_IP) --watch-namespaces=team-a`,
     )
     .action(async (options: Options) => {
+      // From here on SIGTERM is heard: the first process of a container hears nothing that it does not listen for.
+      const { signal, hurry } = io;
       const { systemClock: clock } = await import("../controllers/runtime/clock.ts");
       const { Fence } = await import("../kube/fence.ts");
       const { connect } = await import("./connect.ts");
@@ -100,10 +102,10 @@ Examples:
         ports: { xds: options.xdsPort, reports: options.reportPort, http: options.httpPort },
         clock,
         log,
-        hurry: io.hurry,
+        hurry,
         nonce: crypto.randomUUID(),
       });
-      await until(AbortSignal.any([io.signal, replica.scope.signal]));
+      await until(AbortSignal.any([signal, replica.scope.signal]));
     });
 }
 
