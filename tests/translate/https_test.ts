@@ -153,6 +153,43 @@ Deno.test("https: misdirected requests get 421, as the conformance suite has the
   }
 });
 
+Deno.test("https: a connection outlives the listener that it was made by, and is not misdirected for it", async () => {
+  const any = https("any", undefined, "cert"), wild = https("wild", "*.example.com", "cert");
+  await using served = await secured([any], [
+    tlsSecret("cert", await certificate(["*.example.com", "*.example.org"])),
+    marked("any", "any", { hostnames: ["*.example.com", "*.example.org"] }),
+    marked("wild", "wild"),
+  ]);
+  const change = (generation: number, ...listeners: readonly Raw[]) => async () => {
+    served.put(served.gatewayWith(listeners, generation));
+    await served.changed();
+  };
+  const host = "foo.example.com", other = "foo.example.org", path = "/";
+  const told = (answers: Awaited<ReturnType<typeof askOnOne>>) =>
+    answers.map(({ status, body }) => status === 200 ? (JSON.parse(body) as Echo).headers.route : status);
+  const toWild = { path, host, before: change(2, any, wild) };
+  assertEquals(
+    told(await askOnOne(served.port, [{ path, host }, toWild], { servername: host, http2: true })),
+    [
+      "any",
+      "wild",
+    ],
+  );
+  // One that was made for another name is, whoever's it was.
+  await change(3, any)();
+  const again = { ...toWild, before: change(4, any, wild) };
+  const first = { path, host: other };
+  assertEquals(told(await askOnOne(served.port, [first, again], { servername: other, http2: true })), [
+    "any",
+    421,
+  ]);
+  const back = { path, host, before: change(5, any) };
+  assertEquals(told(await askOnOne(served.port, [{ path, host }, back], { servername: host, http2: true })), [
+    "wild",
+    "any",
+  ]);
+});
+
 Deno.test("https: a host that no listener has is not found, and without SNI there is nobody", async () => {
   await using served = await secured([https("a", "a.example.com", "a"), https("b", "b.example.com", "b")], [
     tlsSecret("a", await certificate(["a.example.com"])),

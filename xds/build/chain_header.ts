@@ -9,7 +9,7 @@
  *
  * A connection lasts longer than the chain that it came by is the right one: listeners come and go, and Envoy hears of
  * chains before it hears of routes. So the header tells the SNI, too. A request for the very name that the connection was
- * made for is never misdirected, whichever chain that was.
+ * made for is never misdirected, whichever chain that was, nor is one for a wildcard that the name falls under.
  *
  * @module
  */
@@ -38,8 +38,11 @@ export function chainHeader(hostname: string): EarlyHeaderMutationExtension {
 
 /**
  * The first route of a virtual host of a chain: whoever comes by another one is turned away, unless the connection was made
- * for just this `hostname`. Without a hostname, or with a wildcard, there is no such exception: for what belongs to a
+ * for this `hostname` when another chain was the right one. Without a hostname there is no such exception: for what belongs to a
  * chain that is not there the others are no substitute.
+ *
+ * With a wildcard, a connection was made for it if it came by a chain of just that name, which then is no more, or if it asked for
+ * a name that the wildcard stands for and came by a wider chain than now: a new one would not.
  */
 export function misdirected(chain: string, hostname: string | undefined): Route {
   const isNot = (string_match: StringMatcher) => ({
@@ -47,13 +50,34 @@ export function misdirected(chain: string, hostname: string | undefined): Route 
     string_match,
     invert_match: true,
   });
-  const isExact = hostname !== undefined && !hostname.startsWith("*");
   return {
     name: "misdirected",
     match: {
       prefix: "/",
-      headers: [isNot({ prefix: `${chain} ` }), ...(isExact ? [isNot({ suffix: ` ${hostname}` })] : [])],
+      headers: [{ prefix: `${chain} ` }, ...hostname === undefined ? [] : formerly(hostname, chain)].map(
+        isNot,
+      ),
     },
     direct_response: { status: 421 },
   };
+}
+
+/** How connections look that were made for a hostname when it belonged to another chain. */
+function formerly(hostname: string, chain: string): readonly StringMatcher[] {
+  if (!hostname.startsWith("*")) return [{ suffix: ` ${hostname}` }];
+  const itself = hostname === chain ? [] : [{ prefix: `${hostname} ` }];
+  const wider = widerThan(chain);
+  if (hostname === "*" || wider.length === 0) return itself;
+  const regex = `(${wider.map(literally).join("|")}) .+${literally(hostname.slice(1))}`;
+  return [...itself, { safe_regex: { regex } }];
+}
+
+/** `*.com` and `*` for `*.example.com`, the narrowest first. */
+function widerThan(wildcard: string): readonly string[] {
+  const labels = wildcard.split(".").slice(1);
+  return labels.map((_, i) => ["*", ...labels.slice(i + 1)].join("."));
+}
+
+function literally(text: string): string {
+  return text.replace(/[.*]/g, "\\$&");
 }

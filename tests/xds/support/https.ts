@@ -60,7 +60,12 @@ export async function askSecurely(port: number, path: string, options: Secure = 
 /** Sends several requests on one connection, one after the other. */
 export async function askOnOne(
   port: number,
-  requests: readonly { readonly path: string; readonly host?: string | undefined }[],
+  requests: readonly {
+    readonly path: string;
+    readonly host?: string | undefined;
+    /** What happens before it is sent, on the connection that is open already. */
+    readonly before?: () => Promise<void>;
+  }[],
   options: Secure = {},
 ): Promise<readonly SecureAnswer[]> {
   const socket = await connect(port, options, options.http2 ? ["h2"] : ["http/1.1"]);
@@ -68,7 +73,8 @@ export async function askOnOne(
     const shown = shownBy(socket), protocol = String(socket.alpnProtocol);
     const answers: SecureAnswer[] = [];
     if (!options.http2) {
-      for (const [i, { path, host = "www.example.com" }] of requests.entries()) {
+      for (const [i, { path, host = "www.example.com", before }] of requests.entries()) {
+        await before?.();
         const last = i === requests.length - 1;
         const answer = await overHttp1(socket, path, { host, ...options.headers }, last);
         answers.push({ ...answer, shown, protocol });
@@ -77,7 +83,8 @@ export async function askOnOne(
     }
     const session = http2.connect(`https://127.0.0.1:${port}`, { createConnection: () => socket });
     try {
-      for (const { path, host = "www.example.com" } of requests) {
+      for (const { path, host = "www.example.com", before } of requests) {
+        await before?.();
         const answer = await overHttp2(session, { ":path": path, ":authority": host, ...options.headers });
         answers.push({ ...answer, shown, protocol });
       }
