@@ -17,6 +17,7 @@ import {
   type Use,
 } from "../../controllers/runtime/connections.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
+import { Repeats } from "../../controllers/runtime/repeats.ts";
 import { linkSignals } from "../../controllers/runtime/signals.ts";
 import type { XdsCache } from "../cache.ts";
 import { RefusedError, serve } from "../delta/serve.ts";
@@ -139,6 +140,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
   });
   const { clock, log } = options, limits = { ...defaultLimits, ...options.limits };
   const connections = new Connections({ server: "xDS server", limits, clock, log });
+  const refusals = new Repeats({ clock });
   const sessions = new Map<http2.Http2Session, Session>();
   const streams = new Set<Promise<void>>();
   const closing = new AbortController();
@@ -172,7 +174,8 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
       return;
     }
     const serving = () => connections.use(session.peer, true);
-    const run = handle(stream, headers, options, serving, life.signal).finally(() => streams.delete(run));
+    const run = handle(stream, headers, { ...options, refusals, serving }, life.signal)
+      .finally(() => streams.delete(run));
     streams.add(run);
   });
   server.on("tlsClientError", (error) => options.log.debug("xDS client failed its handshake", { error }));
@@ -241,11 +244,10 @@ function keepAlive(
 async function handle(
   stream: http2.ServerHttp2Stream,
   headers: http2.IncomingHttpHeaders,
-  options: XdsServerOptions,
-  serving: () => Use,
+  options: XdsServerOptions & { readonly refusals: Repeats; readonly serving: () => Use },
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, metrics = noMetrics } = options;
+  const { log, metrics = noMetrics, refusals, serving } = options;
   const gone = new AbortController();
   stream.on("close", () => gone.abort());
   using stopped = linkSignals(signal, gone.signal);
@@ -283,7 +285,10 @@ async function handle(
     if (gone.signal.aborted || stream.closed || stream.destroyed) return;
     const { code, message } = statusOf(error);
     if (code === "INTERNAL") log.error("xDS stream failed", { error });
-    else log.warn("Refused an xDS stream", { code, message, peer: stream.session?.socket?.remoteAddress });
+    else {
+      const peer = stream.session?.socket?.remoteAddress, said = refusals.say(`${peer} ${code} ${message}`);
+      if (said) log.warn("Refused an xDS stream", { code, message, peer, ...said });
+    }
     finish(stream, code, message);
   }
 }
