@@ -9,19 +9,22 @@
 const file = "THIRD_PARTY_NOTICES";
 
 /** Packages from JSR, of which only the names are here: the stand-ins in `compat/` are our own. */
-const fromJsr: { readonly [name: string]: string } = {
+export const fromJsr: { readonly [name: string]: string } = {
   "@cloudydeno/kubernetes-apis": "Apache-2.0",
   "@std/assert": "MIT, copyright the Deno authors",
   "@std/http": "MIT, copyright the Deno authors",
 };
 
-interface Package {
+export interface Package {
   readonly name: string;
   readonly version: string;
 }
 
-interface Lock {
-  readonly npm?: { readonly [id: string]: unknown };
+/** What is read of `deno.lock`. */
+export interface Lock {
+  readonly npm?: {
+    readonly [id: string]: { readonly integrity?: string; readonly dependencies?: readonly string[] };
+  };
   readonly workspace?: { readonly dependencies?: readonly string[] };
 }
 
@@ -40,7 +43,7 @@ function compare(a: string, b: string): number {
 }
 
 /** The folder of the cache that holds packages by name and version; its name is that of the registry. */
-async function cacheFolders(): Promise<readonly string[]> {
+export async function cacheFolders(): Promise<readonly string[]> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   const { npmCache }: { readonly npmCache: string } = JSON.parse(new TextDecoder().decode(stdout));
   return (await Array.fromAsync(Deno.readDir(npmCache))).filter((e) => e.isDirectory).map((e) =>
@@ -48,13 +51,15 @@ async function cacheFolders(): Promise<readonly string[]> {
   );
 }
 
-interface License {
+export interface License {
+  /** As in SPDX, `MIT OR Apache-2.0`. */
   readonly name: string;
   /** Of the license file and what else has to be passed on; empty if the package has none. */
   readonly text: string;
 }
 
-async function licenseOf(pkg: Package, folders: readonly string[]): Promise<License> {
+/** What a package's manifest and files say; `folders` as from {@linkcode cacheFolders}. */
+export async function licenseOf(pkg: Package, folders: readonly string[]): Promise<License> {
   for (const folder of folders) {
     const path = `${folder}/${pkg.name}/${pkg.version}`;
     const manifest = await Deno.readTextFile(`${path}/package.json`).catch(() => undefined);
