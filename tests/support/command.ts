@@ -8,6 +8,9 @@ import { TextLineStream } from "./lines.ts";
 
 export const root: string = new URL("../..", import.meta.url).pathname;
 
+/** How long a line of a program is waited for, in milliseconds: long enough for one that builds something first. */
+const patience = 120_000;
+
 /** What a program did. */
 export interface Result {
   readonly code: number;
@@ -89,15 +92,20 @@ export class Running implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** Resolves with the first line of standard output that matches. Rejects once the program has ended without it. */
+  /** Resolves with the first line of standard output that matches. Rejects once the program has ended without it, or after a while. */
   async line(pattern: RegExp): Promise<RegExpMatchArray> {
-    for (let at = 0;;) {
-      for (; at < this.lines.length; at++) {
-        const match = this.lines[at]!.match(pattern);
-        if (match) return match;
+    const late = Promise.withResolvers<"late">(), timer = setTimeout(() => late.resolve("late"), patience);
+    try {
+      for (let at = 0, waited = "";;) {
+        for (; at < this.lines.length; at++) {
+          const match = this.lines[at]!.match(pattern);
+          if (match) return match;
+        }
+        if (this.#ended || waited === "late") throw new Error(`No line like ${pattern} in:\n${this.#all()}`);
+        waited = await Promise.race([this.#wake.promise.then(() => "more"), late.promise]);
       }
-      if (this.#ended) throw new Error(`No line like ${pattern} in:\n${this.#all()}`);
-      await this.#wake.promise;
+    } finally {
+      clearTimeout(timer);
     }
   }
 
