@@ -142,6 +142,28 @@ Deno.test("values do what they say", async (t) => {
   });
 });
 
+Deno.test("what is no value, or none of its kind, is refused", async () => {
+  await using helm = await Helm.open();
+  const wrong: readonly (readonly [path: string, value: unknown, words: string])[] = [
+    ["replica", 3, "'replica' not allowed"],
+    ["log.levle", "debug", "'levle' not allowed"],
+    ["log.level", "loud", "at '/log/level'"],
+    ["replicas", "three", "at '/replicas'"],
+    ["controllerName", "gatehouse", "at '/controllerName'"],
+    ["watchNamespaces", "team-a", "at '/watchNamespaces'"],
+    ["image.digest", "latest", "at '/image/digest'"],
+  ];
+  for (const [path, value, words] of wrong) {
+    const { code, err } = await helm.try(["template", "gatehouse", chart], { [path]: value });
+    assert(code !== 0, path);
+    assertStringIncludes(err, words);
+  }
+  const [values] = objectsIn(await Deno.readTextFile(`${chart}/values.yaml`)) as [Json];
+  const schema = JSON.parse(await Deno.readTextFile(`${chart}/values.schema.json`));
+  const { global: _, ...known } = schema.properties;
+  assertEquals(Object.keys(known).sort(), Object.keys(values).sort(), "all of them have a default");
+});
+
 Deno.test("without the Gateway API the chart says what to do", async () => {
   await using helm = await Helm.open();
   const { code, err } = await helm.try(["template", "gatehouse", chart]);
