@@ -16,6 +16,8 @@ export interface Controller<D> {
   readonly due: Table<D>;
   /** Told of every row that has changed, gone ones included, before it is queued. */
   observed?(key: Key, due: D | undefined): void;
+  /** How long to wait before it is done, in milliseconds, in case something better is due by then; not at all if absent. */
+  delay?(key: Key, due: D): number;
   /** Does it. Rejects if it has to be tried again. */
   apply(due: D, signal: AbortSignal): Promise<Again | void>;
 }
@@ -25,7 +27,9 @@ export function enqueue<D>(controller: Controller<D>, queue: Queue | undefined):
   for (const key of controller.due.changed) {
     const due = controller.due.get(key);
     controller.observed?.(key, due);
-    if (due !== undefined) queue?.add(key);
+    if (due === undefined || !queue) continue;
+    const after = controller.delay?.(key, due) ?? 0;
+    queue.add(key, after > 0 ? { after } : {});
   }
 }
 

@@ -21,6 +21,8 @@ export interface StatusPatch {
   /** The version of the object that the patch was made for. */
   readonly resourceVersion: string;
   readonly patch: readonly PatchOperation[];
+  /** It says that proxies have not answered yet. */
+  readonly provisional?: true;
 }
 
 /** `no_op`: an earlier write of ours had done it already. */
@@ -41,6 +43,12 @@ export interface StatusOptions {
   readonly told?: (object: ApiObject, transitions: readonly Transition[]) => void;
 }
 
+/**
+ * An object is written to once in so many milliseconds, since each route that comes or goes is another number in the status of
+ * its Gateway. Proxies have as long to answer before it is said that they have not, which halves the writes for a new route.
+ */
+const apart = 250;
+
 /** How soon to try again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
 const afterConflict = 100;
 
@@ -48,9 +56,25 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
   const { due, kube, kindOf, versionOf, stamp, clock, counted, told } = options;
   /** Versions of objects that a write of ours has superseded. What is due then is due anew once the watch shows the next one. */
   const superseded = new Map<Key, string>();
+  /** When objects have been written to, the longest ago first; only as long as it matters. */
+  const written = new Map<Key, number>();
+  const wrote = (row: Key) => {
+    const now = clock.monotonic();
+    written.delete(row);
+    written.set(row, now);
+    for (const [earlier, at] of written) {
+      if (now - at < apart) break;
+      written.delete(earlier);
+    }
+  };
   return {
     name: "status",
     due,
+    delay(row, { provisional }) {
+      const last = written.get(row);
+      const left = last === undefined ? 0 : last + apart - clock.monotonic();
+      return provisional ? Math.max(left, apart) : left;
+    },
     observed(row, write) {
       if (superseded.get(row) !== write?.resourceVersion) superseded.delete(row);
     },
@@ -75,6 +99,7 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
           },
         );
         superseded.set(row, resourceVersion);
+        wrote(row);
         counted?.(kind, "written");
         told?.({
           apiVersion: apiVersion(model, version),

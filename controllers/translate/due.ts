@@ -42,6 +42,8 @@ export interface StatusWrite {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly patch: readonly PatchOperation[];
+  /** It says that proxies have not answered yet, which they usually do in a moment. */
+  readonly provisional?: true;
 }
 
 type DueCondition = Omit<Condition, "lastTransitionTime"> & { readonly lastTransitionTime?: string };
@@ -104,7 +106,8 @@ export function dueForOwn(
       put(operations, "/status/attachedListenerSets", before, desired.attachedListenerSets);
     }
   }
-  return write(object, key, desired.kind, status !== undefined, operations);
+  const conditions = desired.kind === "Gateway" || desired.kind === "ListenerSet" ? [desired.conditions] : [];
+  return write(object, key, desired.kind, { hasStatus: status !== undefined, operations, conditions });
 }
 
 /** Compares a route with its desired status; without one, what is left of ours goes. */
@@ -123,7 +126,8 @@ export function dueForRoute(
     own: ownTypes.parent,
     most: mostParents,
   });
-  return write(object, key, kind, object.status !== undefined, operations);
+  const conditions = desired.map((parent) => parent.conditions);
+  return write(object, key, kind, { hasStatus: object.status !== undefined, operations, conditions });
 }
 
 /** Compares a policy with its desired status, as a route is. */
@@ -141,7 +145,12 @@ export function dueForPolicy(
     own: ownTypes.ancestor,
     most: mostAncestors,
   });
-  return write(object, key, "BackendTLSPolicy", object.status !== undefined, operations);
+  const conditions = desired.map((ancestor) => ancestor.conditions);
+  return write(object, key, "BackendTLSPolicy", {
+    hasStatus: object.status !== undefined,
+    operations,
+    conditions,
+  });
 }
 
 /** A list whose elements belong to several controllers. */
@@ -207,8 +216,12 @@ function write(
   { metadata }: ApiObject,
   key: Key,
   kind: DesiredStatus["kind"],
-  hasStatus: boolean,
-  operations: readonly PatchOperation[],
+  { hasStatus, operations, conditions }: {
+    readonly hasStatus: boolean;
+    readonly operations: readonly PatchOperation[];
+    /** What is said about proxies, parent by parent. */
+    readonly conditions: readonly (readonly DesiredCondition[])[];
+  },
 ): StatusWrite | undefined {
   if (operations.length === 0) return undefined;
   const resourceVersion = metadata.resourceVersion ?? "";
@@ -222,7 +235,12 @@ function write(
       ...hasStatus ? [] : [{ op: "add" as const, path: "/status", value: {} }],
       ...operations,
     ],
+    ...conditions.some(isProvisional) && { provisional: true },
   };
+}
+
+function isProvisional(conditions: readonly DesiredCondition[]): boolean {
+  return conditions.some(({ type, reason }) => type === "Programmed" && reason === "Pending");
 }
 
 function put(operations: PatchOperation[], path: string, observed: unknown, value: unknown): void {

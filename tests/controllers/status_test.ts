@@ -49,20 +49,29 @@ function rig(answers: readonly Error[] = []) {
     told,
     /** Shows a row at a version of the object, or none, and works as the queue would. */
     async show(resourceVersion: string | undefined) {
-      if (resourceVersion === undefined) due.delete(row);
-      else {due.set(row, {
-          kind: "HTTPRoute",
-          key: "default/r",
-          uid: "u",
-          resourceVersion,
-          patch: patch(resourceVersion),
-        });}
-      graph.settle();
-      enqueue(controller, queue);
+      put(resourceVersion);
       return await work();
     },
+    put,
     work: () => work(),
+    /** How many rows wait for their time, and how many do not. */
+    queued: () => [queue.waiting, queue.depth],
+    delay: () => controller.delay!(row, due.get(row)!),
+    clock,
   };
+  function put(resourceVersion: string | undefined, provisional = false) {
+    if (resourceVersion === undefined) due.delete(row);
+    else {due.set(row, {
+        kind: "HTTPRoute",
+        key: "default/r",
+        uid: "u",
+        resourceVersion,
+        patch: patch(resourceVersion),
+        ...provisional && { provisional: true },
+      });}
+    graph.settle();
+    enqueue(controller, queue);
+  }
   function work() {
     return worker(controller, silentLog)(row, new AbortController().signal);
   }
@@ -128,4 +137,31 @@ Deno.test("an object that has gone needs no status; anything else is a failure",
   const broken = rig([failure(500, "InternalError")]);
   await assertRejects(() => broken.show("7"), KubeError);
   assertEquals(broken.results, ["failed"]);
+});
+
+Deno.test("proxies have a quarter of a second to answer before it is said that they have not", async () => {
+  const { put, queued, clock } = rig();
+  put("7", true);
+  assertEquals(queued(), [1, 0]);
+  await clock.advance(249);
+  assertEquals(queued(), [1, 0]);
+  await clock.advance(1);
+  assertEquals(queued(), [0, 1]);
+  const answered = rig();
+  answered.put("7", true);
+  answered.put("8");
+  assertEquals(answered.queued(), [0, 1], "an answer is told at once");
+});
+
+Deno.test("an object is written to once in a quarter of a second", async () => {
+  const { show, put, delay, clock } = rig();
+  put("7");
+  assertEquals(delay(), 0);
+  await show("7");
+  put("8");
+  assertEquals(delay(), 250);
+  await clock.advance(200);
+  assertEquals(delay(), 50);
+  await clock.advance(50);
+  assertEquals(delay(), 0);
 });
