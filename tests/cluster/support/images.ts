@@ -108,16 +108,23 @@ async function application(options: CacheOptions): Promise<string> {
     parts.map((part) => hashOfFolder(root + part).catch(() => `no ${part}`)),
   );
   const files = await Promise.all(
-    ["main.ts", "deno.json", "deno.lock"].map((file) => Deno.readTextFile(root + file)),
+    ["main.ts", "deno.json", "deno.lock", "scripts/bundle.ts"].map((file) => Deno.readTextFile(root + file)),
   );
   return await cachedFolder({
     name: "image-gatehouse",
     key: await hashOf(Deno.version.deno, bundle, ...hashes, ...files),
     says: "bundling Gatehouse",
     async make(folder) {
-      await Deno.mkdir(folder + bundle.slice(0, bundle.lastIndexOf("/")), { recursive: true });
       await succeed(
-        [Deno.execPath(), "bundle", "--quiet", "--output", folder + bundle, "main.ts"],
+        [
+          Deno.execPath(),
+          "run",
+          "--quiet",
+          "--no-prompt",
+          "--allow-all",
+          "scripts/bundle.ts",
+          folder + bundle,
+        ],
         { cwd: root },
       );
     },
