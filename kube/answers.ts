@@ -96,7 +96,7 @@ export function tellingStream(
   request: string,
   body: ReadableStream<Uint8Array> | null,
   abort: AbortController,
-  ended: () => void,
+  { heard, ended }: { readonly heard: () => void; readonly ended: () => void },
 ): ReadableStream<Uint8Array> {
   if (body === null) {
     ended();
@@ -107,6 +107,7 @@ export function tellingStream(
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
+        heard();
         if (!done) return controller.enqueue(value);
         controller.close();
       } catch (error) {

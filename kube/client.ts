@@ -58,6 +58,12 @@ class Client implements Kube {
   /** Where the server is, without a slash at the end. */
   readonly #base: string;
   readonly #clients = new HttpClients();
+  /** The streams that are open or about to be. */
+  readonly #streams = new Set<{ readonly client: Deno.HttpClient; readonly end: () => void }>();
+  /** When something last came by the connection of a stream, by our clock. */
+  readonly #heard = new WeakMap<Deno.HttpClient, number>();
+  /** When the request was sent that was not answered in time; until another one is answered. */
+  #silentSince: number | undefined;
   /** What the server has warned of already, so that each warning is logged once. */
   readonly #warnings = new Set<string>();
 
@@ -120,9 +126,13 @@ class Client implements Kube {
     const { clock, timeout = 60_000, mostBytes = 256 * 1024 * 1024 } = this.#options;
     using scope = new DisposableStack();
     const lease = scope.use(this.#clients.use(opts.expectStream ? "watch" : "request", credentials.tls));
-    const abort = new AbortController();
+    const abort = new AbortController(), sent = clock.monotonic();
+    const distrust = () => {
+      lease.retire();
+      if (!opts.expectStream) this.#silentSince ??= sent;
+    };
     const stop = () => {
-      if (opts.abortSignal?.reason instanceof SilentError) lease.retire();
+      if (opts.abortSignal?.reason instanceof SilentError) distrust();
       abort.abort(opts.abortSignal?.reason);
     };
     opts.abortSignal?.addEventListener("abort", stop, { once: true });
@@ -132,11 +142,22 @@ class Client implements Kube {
     scope.defer(() => permitted?.removeEventListener("abort", forbid));
     using _timer = clock.timer(timeout, () => {
       // The peer may be gone without a word: then this connection is good for nothing.
-      lease.retire();
+      distrust();
       abort.abort(
         new ConnectionError(`Cannot ${request}: no answer within ${timeout / 1000} s`, { passing: false }),
       );
     });
+    if (opts.expectStream) {
+      const stream = {
+        client: lease.client,
+        end: () => {
+          lease.retire();
+          abort.abort(new SilentError(`Cannot ${request}: the server was out of reach`));
+        },
+      };
+      this.#streams.add(stream);
+      scope.defer(() => this.#streams.delete(stream));
+    }
     try {
       const { fetch: send = fetch } = this.#options;
       const response = await send(this.#urlOf(opts), {
@@ -149,10 +170,13 @@ class Client implements Kube {
         client: lease.client,
       });
       this.#warn(response);
+      if (!opts.expectStream) this.#reached();
       if (!response.ok) throw await answerFailure(request, response, clock.now());
       if (opts.expectStream) {
         const release = scope.move();
-        const bytes = tellingStream(request, response.body, abort, () => release.dispose());
+        const heard = () => this.#heard.set(lease.client, clock.monotonic());
+        heard();
+        const bytes = tellingStream(request, response.body, abort, { heard, ended: () => release.dispose() });
         return opts.expectJson ? jsonLines(bytes) : bytes;
       }
       const body = await readBody(request, response, mostBytes);
@@ -162,6 +186,19 @@ class Client implements Kube {
       throw abort.signal.aborted
         ? abort.signal.reason
         : ConnectionError.from(request, error, this.#cluster.name);
+    }
+  }
+
+  /**
+   * The server answers again: streams by whose connections nothing has come meanwhile are likely to be as dead as the one that was
+   * given up, though nobody told. TCP would find out after as long again as it was away, or never.
+   */
+  #reached(): void {
+    const since = this.#silentSince;
+    if (since === undefined) return;
+    this.#silentSince = undefined;
+    for (const { client, end } of [...this.#streams]) {
+      if ((this.#heard.get(client) ?? -Infinity) < since) end();
     }
   }
 

@@ -16,7 +16,7 @@ import {
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
 import { linkSignals } from "../controllers/runtime/signals.ts";
-import { isStatus } from "./errors.ts";
+import { isStatus, SilentError } from "./errors.ts";
 import { microTime } from "./micro_time.ts";
 
 /** The right to lead, while it lasts. */
@@ -185,7 +185,7 @@ class Election {
     const { clock } = this.#options;
     const sent = { monotonic: clock.monotonic(), wall: clock.now().getTime() };
     const late = new AbortController();
-    using _timer = clock.timer(this.#renewDeadline, () => late.abort(new Error("no answer in time")));
+    using _timer = clock.timer(this.#renewDeadline, () => late.abort(new SilentError("no answer in time")));
     using inTime = linkSignals(signal, late.signal);
     try {
       const outcome = await this.#exchange(leading, inTime.signal);

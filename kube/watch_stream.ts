@@ -97,7 +97,7 @@ export async function* watchStream<T extends ApiObject>(
     cut.signal.throwIfAborted();
   } catch (error) {
     options.signal.throwIfAborted();
-    if (cut.signal.aborted && cut.signal.reason === overdue) return;
+    if (error instanceof SilentError || cut.signal.aborted && cut.signal.reason === overdue) return;
     if (error instanceof LineTooLongError) {
       throw new MalformedEventError(`Cannot watch ${kind.plural}: ${error.message}`, { cause: error });
     }

@@ -495,6 +495,55 @@ Deno.test("a stream that was given up as silent takes its connection out of use,
   for (const stream of streams.slice(1)) await stream.cancel().catch(() => {});
 });
 
+Deno.test("once a server that was out of reach answers again, streams that heard nothing meanwhile begin anew", async () => {
+  for (const heard of [false, true]) {
+    const clock = new FakeClock(), hanging = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<Response>();
+    let tell = () => {};
+    await using server = serve((request) => {
+      if (request.url.endsWith("/hangs")) {
+        hanging.resolve();
+        return release.promise;
+      }
+      if (!request.url.endsWith("/stream")) return Response.json({});
+      return new Response(
+        new ReadableStream({
+          start(controller) {
+            tell = () => controller.enqueue(new Uint8Array([10]));
+            tell();
+          },
+        }),
+      );
+    }, { clock });
+    const stream = await server.kube.performRequest({ method: "GET", path: "/stream", expectStream: true });
+    const reader = stream.getReader();
+    await reader.read();
+    await clock.advance(1000);
+    const asked = new AbortController();
+    const rejected = assertRejects(
+      () => server.kube.performRequest({ method: "GET", path: "/hangs", abortSignal: asked.signal }),
+      SilentError,
+    );
+    await hanging.promise;
+    await clock.advance(1000);
+    if (heard) {
+      tell();
+      await reader.read();
+    }
+    asked.abort(new SilentError("no answer in time"));
+    await rejected;
+    await server.kube.performRequest({ method: "GET", path: "/answers" });
+    if (heard) {
+      tell();
+      assertEquals((await reader.read()).done, false);
+      await reader.cancel();
+    } else {
+      await assertRejects(() => reader.read(), SilentError, "the server was out of reach");
+    }
+    release.resolve(new Response());
+  }
+});
+
 Deno.test("the API classes work on it", async () => {
   const lease = {
     apiVersion: "coordination.k8s.io/v1",
