@@ -104,6 +104,14 @@ export function tellingStream(
   }
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
+    start(controller) {
+      // A read that is under way would go on until something comes, and from a peer that is gone nothing does.
+      abort.signal.addEventListener("abort", () => {
+        controller.error(abort.signal.reason);
+        reader.cancel(abort.signal.reason).catch(() => {});
+        ended();
+      }, { once: true });
+    },
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
