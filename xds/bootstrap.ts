@@ -61,7 +61,7 @@ export function bootstrap(options: BootstrapOptions): Bootstrap {
             // By default it is the cluster's name, which is no valid authority.
             authority: options.xds.serverName,
             // Another replica should be found soon after one has stopped.
-            retry_policy: { retry_back_off: { base_interval: "0.1s", max_interval: "5s" } },
+            retry_policy: { retry_back_off: { base_interval: "0.1s", max_interval: "1s" } },
           },
         }],
         set_node_on_first_message_only: true,

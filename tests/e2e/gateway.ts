@@ -38,8 +38,8 @@ export interface TestGateway extends AsyncDisposable {
   readonly local: Local;
   /** Stops the operator and its Envoys, and starts them anew on what the API server and the directory hold. */
   restart(): Promise<void>;
-  /** Resolves once `holds` does; it is looked at after every settle of the tables. */
-  until(what: string, holds: (operator: Operator) => boolean): Promise<void>;
+  /** Resolves once `holds` does; it is looked at after every settle of the tables, for at most so many milliseconds. */
+  until(what: string, holds: (operator: Operator) => boolean, patience?: number): Promise<void>;
   /** Resolves with the object once its conditions say so in the API server. */
   untilStatus<T extends ApiObject>(
     kind: Kind<T>,
@@ -81,10 +81,10 @@ export async function startGateway(
     startLocal({ data, binary, pool: pool.pool, concurrency, kube, log, config, settled: wake });
   let local = await start();
   stack.defer(() => local[Symbol.asyncDispose]());
-  const until = async (what: string, holds: (operator: Operator) => boolean) => {
+  const until = async (what: string, holds: (operator: Operator) => boolean, longest = patience) => {
     const done = Promise.withResolvers<void>();
     const look = () => void (holds(local.operator) && done.resolve());
-    using _timer = clock.timer(patience, () => done.reject(new Error(`Not within ${patience} ms: ${what}`)));
+    using _timer = clock.timer(longest, () => done.reject(new Error(`Not within ${longest} ms: ${what}`)));
     waiting.add(look);
     look();
     try {
