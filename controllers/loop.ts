@@ -39,6 +39,7 @@ export class Loop {
   /** What has not told everything yet. Nothing is derived before it has. */
   readonly #awaited = new Set<string>();
   #timer: Disposable | undefined;
+  #disposed = false;
   #busyUntil = 0;
   /** How long the settle that is not through has taken so far. */
   #took = 0;
@@ -97,12 +98,18 @@ export class Loop {
   /** Says that a source has changed: a settle is due. */
   changed(): void {
     if (this.#timer || this.#awaited.size > 0) return;
-    const { clock } = this.#options;
-    this.#timer = clock.timer(Math.max(0, this.#busyUntil - clock.monotonic()), () => this.#settle());
+    this.#schedule(this.#busyUntil - this.#options.clock.monotonic());
   }
 
-  /** Cancels a settle that is due. */
+  /** Makes the next settle due in some milliseconds, instead of any that whoever was told has made due meanwhile. */
+  #schedule(ms: number): void {
+    this.#timer?.[Symbol.dispose]();
+    if (!this.#disposed) this.#timer = this.#options.clock.timer(Math.max(0, ms), () => this.#settle());
+  }
+
+  /** Cancels a settle that is due; none will be any more. */
   [Symbol.dispose](): void {
+    this.#disposed = true;
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
   }
@@ -119,7 +126,7 @@ export class Loop {
       if (settlement) settled(settlement);
       if (!settlement || graph.pending && late()) {
         this.#took += clock.monotonic() - start;
-        this.#timer = clock.timer(0, () => this.#settle());
+        this.#schedule(0);
         return;
       }
     } while (graph.pending && ++round < rounds);

@@ -57,3 +57,34 @@ Deno.test("loop: nothing holds up the thread for more than 20 ms and a row, and 
   assertEquals([doubles.size, doubles.get("late")], [101, 2]);
   await loop.idle();
 });
+
+Deno.test("loop: whoever changes something while it hands over starts no second one, and nobody does once it has ended", async () => {
+  const clock = new WorkClock(), graph = new Graph({ clock });
+  const numbers = graph.source<number>("numbers");
+  graph.derive("doubles", numbers, (n) => {
+    clock.work(30);
+    return 2 * n;
+  });
+  const pending: number[] = [];
+  const loop: Loop = new Loop({
+    graph,
+    clock,
+    log: silentLog,
+    settled: () => {
+      if (numbers.size < 3) numbers.set(`${numbers.size}`, 0);
+      loop.changed();
+    },
+  });
+  numbers.set("0", 0);
+  loop.changed();
+  while (clock.pending > 0 && pending.length < 10) {
+    pending.push(clock.pending);
+    await clock.advance(clock.next!);
+    if (numbers.size === 3) break;
+  }
+  assertEquals(numbers.size, 3);
+  assertEquals(clock.pending, 1);
+  loop[Symbol.dispose]();
+  loop.changed();
+  assertEquals(clock.pending, 0);
+});
