@@ -51,6 +51,8 @@ interface Options {
   readonly page?: boolean;
 }
 
+const results = `${root}build/bench-cluster.json`;
+
 /** How long to look at what else the machine does, in milliseconds. */
 const look = 2000;
 
@@ -69,10 +71,11 @@ async function main(words: readonly string[], { replicas, page }: Options): Prom
   }
   const machine = await thisMachine(replicas);
   print(runs);
-  const json = { machine, figures: clusterFigures(runs), runs };
+  const all = page ? await withEarlier(runs) : runs;
+  const json = { machine, figures: clusterFigures(all), runs: all };
   await Deno.mkdir(`${root}build`, { recursive: true });
-  await Deno.writeTextFile(`${root}build/bench-cluster.json`, JSON.stringify(json, undefined, 2) + "\n");
-  if (page || words.length === 0) await writePage(clusterPart(runs, machine));
+  await Deno.writeTextFile(results, JSON.stringify(json, undefined, 2) + "\n");
+  if (page || words.length === 0) await writePage(clusterPart(all, machine));
   return !clusterFigures(runs).some(isMissed);
 }
 
@@ -101,6 +104,16 @@ async function busyCores(): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, look));
   const after = await times();
   return navigator.hardwareConcurrency * (after.busy - before.busy) / (after.all - before.all);
+}
+
+/** These runs, and what an earlier call has measured of the other scenarios. */
+async function withEarlier(runs: readonly Run[]): Promise<readonly Run[]> {
+  const text = await Deno.readTextFile(results).catch(() => `{ "runs": [] }`);
+  const earlier = (JSON.parse(text) as { readonly runs: readonly Run[] }).runs;
+  return Object.keys(scenarios).flatMap((name) => {
+    const run = [...runs, ...earlier].find(({ scenario }) => scenario === name);
+    return run ? [run] : [];
+  });
 }
 
 async function thisMachine(replicas: number): Promise<ClusterMachine> {
@@ -155,7 +168,10 @@ const program = new Command("deno task bench:cluster")
   )
   // One, as the others that gwbench has measured; each further one serves xDS and waits.
   .option("--replicas <number>", "how many replicas of the operator there are", count, 1)
-  .option("--page", "write the part of docs/performance.md though not everything was measured")
+  .option(
+    "--page",
+    "write docs/performance.md, with what was measured before of the scenarios that are left out",
+  )
   .addHelpText(
     "after",
     `
