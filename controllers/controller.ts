@@ -18,8 +18,6 @@ export interface Controller<D> {
   observed?(key: Key, due: D | undefined): void;
   /** How long to wait before it is done, in milliseconds, in case something better is due by then; not at all if absent. */
   delay?(key: Key, due: D): number;
-  /** How urgent it is, as the queue has it; `priority.live` if absent. */
-  priority?(due: D): number;
   /** Does it. Rejects if it has to be tried again. */
   apply(due: D, signal: AbortSignal): Promise<Again | void>;
 }
@@ -31,10 +29,7 @@ export function enqueue<D>(controller: Controller<D>, queue: Queue | undefined):
     controller.observed?.(key, due);
     if (due === undefined || !queue) continue;
     const after = controller.delay?.(key, due) ?? 0;
-    queue.add(key, {
-      ...after > 0 && { after },
-      ...controller.priority && { priority: controller.priority(due) },
-    });
+    queue.add(key, after > 0 ? { after } : {});
   }
 }
 

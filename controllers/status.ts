@@ -10,7 +10,6 @@ import type { Kube, PatchOperation } from "../kube/types.ts";
 import type { Controller } from "./controller.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Key, Table } from "./runtime/graph.ts";
-import { priority } from "./runtime/queue.ts";
 import { type Transition, transitionsOf } from "./transitions.ts";
 
 /** A write to the status of one object. The patch tests the resource version that it was made for. */
@@ -79,8 +78,6 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
     observed(row, write) {
       if (superseded.get(row) !== write?.resourceVersion) superseded.delete(row);
     },
-    // What others wait for, and what counts a thousand routes, does not wait for theirs.
-    priority: ({ kind }) => kind.endsWith("Route") ? priority.live : priority.live + 1,
     async apply({ kind, key, uid, resourceVersion, patch }, signal) {
       // An object that is only assumed, since it may not be read.
       if (resourceVersion === "") return;

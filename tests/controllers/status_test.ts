@@ -57,8 +57,6 @@ function rig(answers: readonly Error[] = []) {
     /** How many rows wait for their time, and how many do not. */
     queued: () => [queue.waiting, queue.depth],
     delay: () => controller.delay!(row, due.get(row)!),
-    urgency: (kind: string) =>
-      controller.priority!({ kind, key: "", uid: "", resourceVersion: "", patch: [] }),
     clock,
   };
   function put(resourceVersion: string | undefined, provisional = false) {
@@ -166,9 +164,4 @@ Deno.test("an object is written to once in a quarter of a second", async () => {
   assertEquals(delay(), 50);
   await clock.advance(50);
   assertEquals(delay(), 0);
-});
-
-Deno.test("a Gateway does not wait for the routes that it counts", () => {
-  const { urgency } = rig();
-  assertEquals(urgency("Gateway") > urgency("HTTPRoute"), true);
 });
