@@ -15,6 +15,8 @@ const method = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggr
 export interface ClientTls {
   readonly authority: string;
   readonly serverName: string;
+  /** This machine if absent. */
+  readonly host?: string;
   readonly certificate?: KeyPair | undefined;
 }
 
@@ -24,8 +26,8 @@ export class Client implements Disposable {
   /** What went wrong with it, if anything did. */
   error: Error | undefined;
 
-  constructor(port: number, { authority, serverName, certificate }: ClientTls) {
-    this.session = http2.connect(`https://127.0.0.1:${port}`, {
+  constructor(port: number, { authority, serverName, host = "127.0.0.1", certificate }: ClientTls) {
+    this.session = http2.connect(`https://${host}:${port}`, {
       ca: authority,
       servername: serverName,
       ...(certificate ? { cert: certificate.certificate, key: certificate.key } : {}),
