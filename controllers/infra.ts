@@ -159,14 +159,16 @@ export function infrastructureController(
         if (isStatus(error, 404)) {
           return due.action === "delete" ? undefined : { requeueAfter: again.namespace };
         }
-        if (isConflict(error)) {
+        // Somebody else made it in the meantime: who, is seen at the next look.
+        if (isConflict(error) || isStatus(error, 409) && error.reason === "AlreadyExists") {
           counted?.(due.kind, "conflict");
           return { requeueAfter: again.conflict };
         }
         if (isEnding(error)) return { requeueAfter: again.namespace };
         const refusal = refusalOf(due, error);
         counted?.(due.kind, refusal ? "refused" : "failed");
-        if (refusal) refuse(row, refusal);
+        // Of what is wanted no longer nobody would take it back.
+        if (refusal && options.due.get(row) !== undefined) refuse(row, refusal);
         throw error;
       }
     },

@@ -7,7 +7,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { gateway, httpRoute } from "../../crds/mod.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 import { gatehouse, run, Running, succeed } from "../support/command.ts";
-import { gatewayNamed, get, routeNamed, startGateway } from "./gateway.ts";
+import { gatewayNamed, get, routeNamed, startGateway, versions } from "./gateway.ts";
 
 async function inDirectory(test: (data: string) => Promise<void>): Promise<void> {
   const data = await Deno.makeTempDir({ prefix: "gatehouse-" });
@@ -154,7 +154,8 @@ Deno.test("an Envoy that is killed comes back with its configuration, and nothin
   await web.untilStatus(httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
   assertEquals(await get(address, "r.example.com"), 200);
   const before = local.dataPlane.statuses().get("default/web")!;
-  const revision = web.api.store.revision;
+  await web.until("everything is written", ({ translation: { due } }) => due.size === 0);
+  const written = await versions(web);
 
   Deno.kill(before.pid!, "SIGKILL");
   let answer = 200;
@@ -166,6 +167,6 @@ Deno.test("an Envoy that is killed comes back with its configuration, and nothin
   assertEquals(answer, 200);
   assertEquals(local.dataPlane.statuses().get("default/web")!.restarts, 1);
   await local.operator.loop.idle();
-  assertEquals(web.api.store.revision, revision, "a restart of a proxy changes no status");
+  assertEquals(await versions(web), written, "a restart of a proxy changes no status");
   assert(local.operator.ledger.report("default/web")[0]!.connected);
 });

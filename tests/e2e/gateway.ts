@@ -11,6 +11,7 @@ import { createLog } from "../../controllers/runtime/log.ts";
 import type { Config } from "../../controllers/translate/mod.ts";
 import type { ApiObject, Condition, Kind } from "../../crds/mod.ts";
 import * as kinds from "../../crds/mod.ts";
+import { list } from "../../kube/list.ts";
 import type { Draft, Kube } from "../../kube/types.ts";
 import { parsePool } from "../../standalone/addresses/pool.ts";
 import { typedModel } from "../../standalone/apiserver/model.ts";
@@ -186,4 +187,18 @@ export async function get(address: string, host: string, path = "/"): Promise<nu
   call.on("error", status.reject);
   call.end();
   return await status.promise;
+}
+
+/** The version of each object; not of Events, which tell of what was written before. */
+export async function versions(
+  { kube }: TestGateway,
+): Promise<{ readonly [key: string]: string | undefined }> {
+  const found: { [key: string]: string | undefined } = {};
+  for (const kind of [...kinds.gatewayKinds, kinds.namespace, kinds.service, kinds.endpointSlice]) {
+    const { objects } = await list(kube, kind, { signal: AbortSignal.timeout(10_000) });
+    for (const object of objects) {
+      found[`${kind.kind}/${kinds.keyOf(object)}`] = object.metadata.resourceVersion;
+    }
+  }
+  return found;
 }

@@ -5,21 +5,10 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { Source } from "../../controllers/runtime/graph.ts";
-import {
-  allKinds,
-  type ApiObject,
-  endpointSlice,
-  gateway,
-  gatewayKinds,
-  httpRoute,
-  keyOf,
-  type Kind,
-  namespace,
-  service,
-} from "../../crds/mod.ts";
+import { allKinds, type ApiObject, gateway, httpRoute, type Kind } from "../../crds/mod.ts";
 import { metadataOnly } from "../../controllers/translate/mod.ts";
 import { list } from "../../kube/list.ts";
-import { gatewayNamed, get, routeNamed, startGateway, type TestGateway } from "./gateway.ts";
+import { gatewayNamed, get, routeNamed, startGateway, type TestGateway, versions } from "./gateway.ts";
 
 const routes = 20;
 
@@ -39,18 +28,6 @@ async function resync({ kube, local: { operator } }: TestGateway): Promise<numbe
   }
   await operator.loop.idle();
   return objects;
-}
-
-/** The version of each object; not of Events, which tell of what was written before. */
-async function versions({ kube }: TestGateway): Promise<{ readonly [key: string]: string | undefined }> {
-  const found: { [key: string]: string | undefined } = {};
-  for (const kind of [...gatewayKinds, namespace, service, endpointSlice]) {
-    const { objects } = await list(kube, kind, { signal: AbortSignal.timeout(10_000) });
-    for (const object of objects) {
-      found[`${kind.kind}/${keyOf(object)}`] = object.metadata.resourceVersion;
-    }
-  }
-  return found;
 }
 
 async function sent({ local: { operator } }: TestGateway): Promise<string> {
