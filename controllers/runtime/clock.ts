@@ -26,7 +26,7 @@ export const systemClock: Clock = {
       const id = setTimeout(() => {
         signal?.removeEventListener("abort", stop);
         resolve();
-      }, ms);
+      }, Math.max(0, ms));
       const stop = () => {
         clearTimeout(id);
         reject(signal?.reason);
@@ -35,7 +35,8 @@ export const systemClock: Clock = {
     });
   },
   timer(ms, run) {
-    const id = setTimeout(run, ms);
+    // A time that has come meanwhile is now.
+    const id = setTimeout(run, Math.max(0, ms));
     return { [Symbol.dispose]: () => clearTimeout(id) };
   },
 };
