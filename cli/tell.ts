@@ -5,7 +5,7 @@
  */
 import type { FinalizerDue } from "../controllers/finalizer.ts";
 import { newsOf, type Transition } from "../controllers/transitions.ts";
-import { type ApiObject, apiVersion, type Kind } from "../crds/kind.ts";
+import { type ApiObject, apiVersion, type Kind, splitKey } from "../crds/kind.ts";
 import type { EventRecorder } from "../kube/events.ts";
 
 /** Tells what is news in a status that was written. */
@@ -22,12 +22,12 @@ export function tell(
 
 /** Tells of an object that was let go although proxies still had it. */
 export function tellAbandoned(recorder: EventRecorder, due: FinalizerDue, kind: Kind): void {
-  const { key, uid, wait } = due, [name = "", namespace] = key.split("/").reverse();
+  const { key, uid, wait } = due;
   recorder.record({
     regarding: {
       apiVersion: apiVersion(kind),
       kind: kind.kind,
-      metadata: { name, ...namespace !== undefined && { namespace }, uid },
+      metadata: { ...splitKey(key), uid },
     },
     type: "Warning",
     reason: "TeardownTimedOut",

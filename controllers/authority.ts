@@ -9,7 +9,7 @@ import { type Secret, secret as secretKind } from "../crds/mod.ts";
 import { isStatus } from "../kube/errors.ts";
 import { isConflict } from "../kube/patch.ts";
 import type { Kube } from "../kube/types.ts";
-import type { Controller } from "./controller.ts";
+import { afterConflict, type Controller } from "./controller.ts";
 import {
   type AuthorityFile,
   type AuthorityTimes,
@@ -96,9 +96,6 @@ export interface AuthorityOptions extends AuthoritySecret {
   readonly clock: Clock;
   readonly log: Log;
 }
-
-/** How soon to look again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
-const afterConflict = 100;
 
 export function authorityController(options: AuthorityOptions): Controller<AuthorityWrite> {
   const { tables, times, kube, namespace, name, labels, clock, log } = options;

@@ -10,6 +10,9 @@ import type { Key, Table } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
 import type { Again, Queue, Worker } from "./runtime/queue.ts";
 
+/** How soon to try again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
+export const afterConflict = 100;
+
 export interface Controller<D> {
   readonly name: string;
   /** Rows of what has to be done now. */

@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { ApiObject, Kind } from "../crds/kind.ts";
+import { type ApiObject, type Kind, splitKey } from "../crds/kind.ts";
 import { isStatus } from "../kube/errors.ts";
 import { isConflict } from "../kube/patch.ts";
 import type { Kube, PatchOperation } from "../kube/types.ts";
-import type { Controller } from "./controller.ts";
+import { afterConflict, type Controller } from "./controller.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Log } from "./runtime/log.ts";
 import type { Key, Table } from "./runtime/graph.ts";
@@ -37,9 +37,6 @@ export interface FinalizerOptions {
   readonly abandoned?: (due: FinalizerDue) => void;
 }
 
-/** How soon to try again after a conflict, in milliseconds. */
-const afterConflict = 100;
-
 export function finalizerController(options: FinalizerOptions): Controller<FinalizerDue> {
   const { due, kube, kindOf, versionOf, clock, log, patience = 30_000, abandoned } = options;
   /** Since when something waits, by our own clock: that of the API server is another. */
@@ -62,9 +59,8 @@ export function finalizerController(options: FinalizerOptions): Controller<Final
         abandoned?.(write);
       }
       const model = kindOf(kind), version = versionOf(model);
-      const [name, namespace] = key.split("/").reverse() as [string, string?];
       try {
-        await kube.patch(model, { name, ...namespace !== undefined && { namespace } }, patch, {
+        await kube.patch(model, splitKey(key), patch, {
           ...version !== undefined && { version },
           signal,
         });

@@ -10,7 +10,7 @@ import { type ApiObject, type Kind, kindFor, kindOf } from "../crds/mod.ts";
 import { isStatus, KubeError } from "../kube/errors.ts";
 import { isConflict } from "../kube/patch.ts";
 import type { Kube, Name } from "../kube/types.ts";
-import type { Controller } from "./controller.ts";
+import { afterConflict, type Controller } from "./controller.ts";
 import { namesake, owns } from "./infrastructure/due.ts";
 import type { Child, ChildKind, ChildWrite } from "./infrastructure/mod.ts";
 import { fieldManager, labels } from "./infrastructure/names.ts";
@@ -39,8 +39,6 @@ export interface InfrastructureControllerOptions {
 
 /** How soon to look again, in milliseconds. */
 const again = {
-  /** What happened is on the way to the tables. */
-  conflict: 100,
   /** An object that is not ours is not watched, so that nobody tells when it goes. */
   namesake: 10_000,
   /** The namespace is about to go, or is gone. */
@@ -100,7 +98,7 @@ export function infrastructureController(
     // It is either on its way to the tables, or has lost the label that it is watched by.
     const { uid, resourceVersion, labels: there, deletionTimestamp } = found.metadata;
     if (there?.[labels.managedBy] === fieldManager || deletionTimestamp !== undefined) {
-      return { requeueAfter: again.conflict };
+      return { requeueAfter: afterConflict };
     }
     await apply(
       row,
@@ -162,7 +160,7 @@ export function infrastructureController(
         // Somebody else made it in the meantime: who, is seen at the next look.
         if (isConflict(error) || isStatus(error, 409) && error.reason === "AlreadyExists") {
           counted?.(due.kind, "conflict");
-          return { requeueAfter: again.conflict };
+          return { requeueAfter: afterConflict };
         }
         if (isEnding(error)) return { requeueAfter: again.namespace };
         const refusal = refusalOf(due, error);

@@ -7,7 +7,7 @@ import { type Authority, type AuthorityTimes, bundleOf, signerOf } from "./runti
 import type { Clock } from "./runtime/clock.ts";
 import type { Log } from "./runtime/log.ts";
 import { Nap } from "./runtime/nap.ts";
-import { issue, type KeyPair, type Leaf } from "./runtime/pki.ts";
+import { issue, type KeyPair, type Leaf, renewalTime } from "./runtime/pki.ts";
 
 /** What a replica proves itself with, and whom it trusts. All PEM. */
 export interface Credentials extends KeyPair {
@@ -70,14 +70,18 @@ export class OwnCertificate {
     // What there is goes on: it may still be good, and nothing is surely not.
     if (!signer) return;
     if (this.#current?.signer !== signer.certificate || this.#current.renew <= now) {
-      const end = Math.min(now + life, signer.notAfter);
+      const notAfter = new Date(Math.min(now + life, signer.notAfter));
       const pair = await issue(signer, {
         ...leaf,
         notBefore: new Date(now - times.skew),
-        notAfter: new Date(end),
+        notAfter,
       });
-      this.#current = { pair, signer: signer.certificate, renew: now + (end - now) * 2 / 3 };
-      log.info("Issued a certificate for this replica", { until: new Date(end).toISOString() });
+      this.#current = {
+        pair,
+        signer: signer.certificate,
+        renew: renewalTime({ notBefore: new Date(now), notAfter }).getTime(),
+      };
+      log.info("Issued a certificate for this replica", { until: notAfter.toISOString() });
     }
     const credentials = { ...this.#current.pair, authorities: bundleOf(authorities) };
     if (same(credentials, this.#told)) return;

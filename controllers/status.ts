@@ -3,11 +3,11 @@
  *
  * @module
  */
-import { type ApiObject, apiVersion, type Kind } from "../crds/kind.ts";
+import { type ApiObject, apiVersion, type Kind, splitKey } from "../crds/kind.ts";
 import { isStatus } from "../kube/errors.ts";
 import { isConflict } from "../kube/patch.ts";
 import type { Kube, PatchOperation } from "../kube/types.ts";
-import type { Controller } from "./controller.ts";
+import { afterConflict, type Controller } from "./controller.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Key, Table } from "./runtime/graph.ts";
 import { type Transition, transitionsOf } from "./transitions.ts";
@@ -49,9 +49,6 @@ export interface StatusOptions {
  */
 const apart = 250;
 
-/** How soon to try again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
-const afterConflict = 100;
-
 export function statusController(options: StatusOptions): Controller<StatusPatch> {
   const { due, kube, kindOf, versionOf, stamp, clock, counted, told } = options;
   /** Versions of objects that a write of ours has superseded. What is due then is due anew once the watch shows the next one. */
@@ -86,11 +83,11 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
         counted?.(kind, "no_op");
         return;
       }
-      const [name, namespace] = key.split("/").reverse() as [string, string?];
+      const name = splitKey(key);
       try {
         await kube.patch(
           model,
-          { name, ...namespace !== undefined && { namespace } },
+          name,
           stamp(patch, clock.now()),
           {
             subresource: "status",
@@ -104,7 +101,7 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
         told?.({
           apiVersion: apiVersion(model, version),
           kind,
-          metadata: { name, ...namespace !== undefined && { namespace }, uid, resourceVersion },
+          metadata: { ...name, uid, resourceVersion },
         }, transitionsOf(patch));
       } catch (error) {
         const result = resultOf(error);

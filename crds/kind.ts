@@ -107,3 +107,9 @@ export function keyOf(object: ApiObject): string {
   const { namespace, name } = object.metadata;
   return namespace ? `${namespace}/${name}` : name;
 }
+
+/** The name that {@linkcode keyOf} has made a key of. */
+export function splitKey(key: string): { readonly namespace?: string; readonly name: string } {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}

@@ -71,12 +71,12 @@ export function workload(plan: Plan, controllerName: string, parts: PodParts): C
     metadata: metadataOf(plan, controllerName),
     spec: { selector: { matchLabels: selector }, revisionHistoryLimit: 3, template },
   };
+  const strategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } };
   if (workload.kind === "DaemonSet") {
-    const updateStrategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } };
-    return { apiVersion: "apps/v1", kind: "DaemonSet", ...common, spec: { ...common.spec, updateStrategy } };
+    const spec = { ...common.spec, updateStrategy: strategy };
+    return { apiVersion: "apps/v1", kind: "DaemonSet", ...common, spec };
   }
   const { replicas } = workload;
-  const strategy = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: "25%" } };
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",

@@ -16,6 +16,7 @@ import {
   gatewayPath,
   programmed,
   proxiesIn,
+  rename,
   routePath,
   routeTo,
   statusOf,
@@ -73,13 +74,7 @@ function statusStorm(cluster: Cluster): AsyncDisposable {
     for (let turn = 0; state.going; turn++) {
       for (const name of restless) {
         if (!state.going) break;
-        await cluster.kube.performRequest({
-          method: "PATCH",
-          path: routePath(name),
-          contentType: "application/merge-patch+json",
-          bodyJson: { spec: { hostnames: [`${name}-${turn % 2}.example.com`] } },
-          expectJson: true,
-        });
+        await rename(cluster, name, `${name}-${turn % 2}.example.com`);
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }

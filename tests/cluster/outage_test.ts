@@ -15,6 +15,7 @@ import {
   gatewayIn,
   programmed,
   proxiesIn,
+  rename,
   routePath,
   routeTo,
   statusOf,
@@ -51,16 +52,6 @@ async function answers(cluster: Cluster, address: string, host: string, expected
     { what: `an answer ${expected} for ${host}`, seconds },
     async () => await statusOf(cluster, address, host) === expected,
   );
-}
-
-async function rename(cluster: Cluster, route: string, host: string): Promise<void> {
-  await cluster.kube.performRequest({
-    method: "PATCH",
-    path: routePath(route),
-    contentType: "application/merge-patch+json",
-    bodyJson: { spec: { hostnames: [host] } },
-    expectJson: true,
-  });
 }
 
 Deno.test("an API server that is away, and Envoys that come and go", async (t) => {

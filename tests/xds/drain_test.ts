@@ -4,10 +4,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { systemClock } from "../../controllers/runtime/clock.ts";
 import { drainingOf, versionOfDraining } from "../../xds/build/draining.ts";
 import { Resource } from "../../xds/wire/envoy/discovery.ts";
 import { decode } from "../../xds/wire/mod.ts";
+import { until } from "../support/until.ts";
 import { startClients } from "./support/clients.ts";
 import { backend, freePort } from "./support/http.ts";
 import { forward, route } from "./support/ir.ts";
@@ -41,13 +41,6 @@ async function isDraining(envoy: Envoy): Promise<boolean> {
   return (await envoy.admin("/config_dump?resource=dynamic_listeners")).includes(
     "max_requests_per_connection",
   );
-}
-
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 20_000; !await holds();) {
-    if (Date.now() > end) throw new Error(`Not within 20 seconds: ${what}`);
-    await systemClock.sleep(10);
-  }
 }
 
 Deno.test("a proxy that drains is left by all its clients, although it is still sent some, and nothing is lost", async () => {

@@ -22,6 +22,7 @@ import type { ProxyEvent } from "../../xds/types.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { claimsOf, issuerOf } from "../support/jwt.ts";
 import { TokenServer } from "../support/token_server.ts";
+import { until } from "../support/until.ts";
 import { request } from "./support/fake_envoy.ts";
 import { Client } from "./support/grpc_client.ts";
 import { Pod, type PodInput } from "./support/pod.ts";
@@ -115,13 +116,6 @@ async function replica(
 /** A token for the pod `shop/web-1`. */
 function tokenAt(now: number, more: { readonly [claim: string]: unknown } = {}): Promise<string> {
   return issuer.sign(claimsOf(now, more));
-}
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 20_000; !holds();) {
-    if (Date.now() > end) throw new Error(`Not within 20 seconds: ${what}`);
-    await systemClock.sleep(5);
-  }
 }
 
 const web = { id: "shop/web-1", cluster: "shop/web" };

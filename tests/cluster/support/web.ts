@@ -178,3 +178,14 @@ export async function statusOf(cluster: Cluster, address: string, host = "web.ex
   const { out } = await cluster.exec([...curl, "--header", `Host: ${host}`, `http://${address}/`]);
   return Number(out);
 }
+
+/** Gives a route of {@linkcode routeTo} another hostname. */
+export async function rename(cluster: Cluster, route: string, host: string): Promise<void> {
+  await cluster.kube.performRequest({
+    method: "PATCH",
+    path: routePath(route),
+    contentType: "application/merge-patch+json",
+    bodyJson: { spec: { hostnames: [host] } },
+    expectJson: true,
+  });
+}
