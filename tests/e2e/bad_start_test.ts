@@ -154,7 +154,7 @@ Deno.test("an Envoy that is killed comes back with its configuration, and nothin
   await web.untilStatus(httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
   assertEquals(await get(address, "r.example.com"), 200);
   const before = local.dataPlane.statuses().get("default/web")!;
-  await web.until("everything is written", ({ translation: { due } }) => due.size === 0);
+  await web.written();
   const written = await versions(web);
 
   Deno.kill(before.pid!, "SIGKILL");

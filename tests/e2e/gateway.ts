@@ -41,6 +41,8 @@ export interface TestGateway extends AsyncDisposable {
   restart(): Promise<void>;
   /** Resolves once `holds` does; it is looked at after every settle of the tables, for at most so many milliseconds. */
   until(what: string, holds: (operator: Operator) => boolean, patience?: number): Promise<void>;
+  /** Resolves once no status is left to write: that of one object tells nothing of when another's comes. */
+  written(): Promise<void>;
   /** Resolves with the object once its conditions say so in the API server. */
   untilStatus<T extends ApiObject>(
     kind: Kind<T>,
@@ -114,6 +116,7 @@ export async function startGateway(
       local = await start();
     },
     until,
+    written: () => until("everything is written", ({ translation: { due } }) => due.size === 0),
     async untilStatus<T extends ApiObject>(
       kind: Kind<T>,
       name: string,

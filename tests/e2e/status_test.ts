@@ -15,6 +15,7 @@ Deno.test("status shows objects and proxies, fails where something is wrong, and
   await kube.create(gateway, gatewayNamed("web"));
   await kube.create(httpRoute, routeNamed("r", [{ backendRefs: [{ name: "echo", port: 80 }] }]));
   await web.untilStatus(httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
+  await web.written();
   const status = (...flags: readonly string[]) =>
     gatehouse("status", "--data", data, "--kubeconfig", api.kubeconfig, ...flags);
 
