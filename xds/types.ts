@@ -30,8 +30,16 @@ export interface XdsResource {
   readonly version: string;
   /** The serialized `envoy.service.discovery.v3.Resource`, in pieces that are to be sent one after the other. */
   readonly bytes: readonly Uint8Array[];
-  /** What a proxy must have before this is of use to it, in lists that are shared with other versions. */
-  readonly needs: readonly (readonly ResourceId[])[];
+  /** What a proxy must have before this is of use to it, in sets that are shared with other versions. */
+  readonly needs: Needs;
+}
+
+/** Resources in sets, which may overlap. */
+export type Needs = readonly ReadonlySet<ResourceId>[];
+
+/** Whether a resource is in one of the sets. */
+export function isNeeded(id: ResourceId, needs: Needs): boolean {
+  return needs.some((ids) => ids.has(id));
 }
 
 /** The row key of a resource. */

@@ -64,7 +64,7 @@ function history(seed: number, patience: Patience): Outcome {
       } else if (present || random.int(2)) {
         const named = clusters.filter(() => random.int(2));
         const before = target.get(`routes:${name}`);
-        const stale = before?.needs.flat().some((id) => !target.has(id));
+        const stale = before?.needs.some((ids) => ids.values().some((id) => !target.has(id)));
         if (!before || stale || random.int(2)) {
           put(resource(`routes:${name}`, `${named.join()} ${versions++}`, named));
         }

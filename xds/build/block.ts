@@ -8,16 +8,17 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
-import type { Key } from "../../controllers/runtime/graph.ts";
+import type { Group, Key } from "../../controllers/runtime/graph.ts";
 import { hashOf } from "./hash.ts";
+import { concatenated } from "./pack.ts";
 import type { EncodedVirtualHost } from "./virtual_host.ts";
 
 export interface Block {
   /** Of the hashes of its virtual hosts. */
   readonly hash: string;
   readonly bytes: Uint8Array;
-  /** What each of its virtual hosts needs, of those that need something. */
-  readonly needs: readonly (readonly ResourceId[])[];
+  /** What its virtual hosts need. */
+  readonly needs: ReadonlySet<ResourceId>;
 }
 
 /** So many that the blocks of 5,000 virtual hosts are about as large as what HTTP/2 is given at once. */
@@ -39,17 +40,14 @@ function blockKey(table: Key, number: number): Key {
   return `${table}|${number}`;
 }
 
-export function makeBlock(members: Iterable<EncodedVirtualHost>): Block {
-  const all = [...members];
-  const bytes = new Uint8Array(all.reduce((size, { bytes }) => size + bytes.length, 0));
-  let at = 0;
-  for (const member of all) {
-    bytes.set(member.bytes, at);
-    at += member.bytes.length;
-  }
-  return {
-    hash: hashOf(all.map(({ hash }) => hash).join("")),
-    bytes,
-    needs: all.map(({ needs }) => needs).filter((needs) => needs.length > 0),
-  };
+export function makeBlock(members: Group<EncodedVirtualHost>): Block {
+  const bytes: Uint8Array[] = [], needs = new Set<ResourceId>();
+  let hashes = "", size = 0;
+  members.forEach((member) => {
+    bytes.push(member.bytes);
+    size += member.bytes.length;
+    hashes += member.hash;
+    for (const id of member.needs) needs.add(id);
+  });
+  return { hash: hashOf(hashes), bytes: concatenated(bytes, size), needs };
 }

@@ -101,9 +101,12 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   ]);
   const listeners = graph.derive("xds/listener", listenersById, (group): XdsResource => {
     const listener = only<Listener>(group);
-    const needs: readonly ResourceId[] = [`routes:${listener.routes}`];
     const shared = share("listener", listener.name, envoyListener.Listener, buildListener(listener, options));
-    return { gateway: listener.gateway, ...shared, needs: [needs] };
+    return {
+      gateway: listener.gateway,
+      ...shared,
+      needs: [new Set<ResourceId>([`routes:${listener.routes}`])],
+    };
   }, { same });
 
   // By its name, so that other changes of a listener do not touch its virtual hosts.
@@ -130,7 +133,7 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   const blocks = graph.derive(
     "xds/block",
     graph.index("xds/virtual hosts by block", virtualHosts, ({ block }) => [block]),
-    (group) => makeBlock(group.values()),
+    makeBlock,
     { same: (before, after) => before.hash === after.hash },
   );
   const tablesById = graph.index("xds/routes by id", ir.routeTables, (table) => [

@@ -9,6 +9,7 @@
 import type { ResourceId, RouteTable, VirtualHost } from "../../controllers/ir/mod.ts";
 import type { Key } from "../../controllers/runtime/graph.ts";
 import { lookalikes } from "./lookalikes.ts";
+import type { Needs } from "../types.ts";
 import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
 import { type Block, blockOf } from "./block.ts";
@@ -61,7 +62,7 @@ export function encodeVirtualHost(
 export interface EncodedRoutes {
   readonly version: string;
   readonly body: readonly Uint8Array[];
-  readonly needs: readonly (readonly ResourceId[])[];
+  readonly needs: Needs;
 }
 
 /** Puts blocks of virtual hosts together. */
@@ -76,6 +77,6 @@ export function encodeRoutes(table: RouteTable, blocks: readonly Block[]): Encod
   return {
     version: hashOf(head, ...blocks.map(({ hash }) => hash)),
     body: [head, ...blocks.map(({ bytes }) => bytes)],
-    needs: blocks.flatMap(({ needs }) => needs),
+    needs: blocks.map(({ needs }) => needs),
   };
 }

@@ -5,8 +5,7 @@
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
 import type { ProxyResources } from "../cache.ts";
-import type { XdsResource } from "../types.ts";
-import { idsIn } from "./needs.ts";
+import { isNeeded, type XdsResource } from "../types.ts";
 import type { Subscriptions } from "./subscription.ts";
 
 export class Departures {
@@ -71,12 +70,12 @@ export class Departures {
     for (const [name, { version, needs }] of routes.held) {
       // What another server sent is not known; it may name anything until it is replaced.
       const names = needs
-        ? idsIn(needs).has(cluster)
+        ? isNeeded(cluster, needs)
         : this.#resources.get(routes.id(name))?.version !== version;
       if (names) return true;
     }
     for (const nonce of routes.inFlight.values()) {
-      if (this.#sent(nonce)?.some(({ needs }) => idsIn(needs).has(cluster))) return true;
+      if (this.#sent(nonce)?.some(({ needs }) => isNeeded(cluster, needs))) return true;
     }
     return false;
   }

@@ -4,8 +4,7 @@
  * @module
  */
 import type { ProxyResources } from "../cache.ts";
-import type { XdsResource } from "../types.ts";
-import { idsIn } from "./needs.ts";
+import { isNeeded, type Needs, type XdsResource } from "../types.ts";
 import type { Subscriptions } from "./subscription.ts";
 
 export class Readiness {
@@ -56,7 +55,7 @@ export class Readiness {
     if (type !== "listener") return false;
     // A listener comes to life with its routes, which the proxy asks for only then.
     return needs.some((ids) =>
-      ids.some((id) => {
+      ids.values().some((id) => {
         const routes = this.#resources.get(id);
         return routes !== undefined && !this.#subscriptions.routes.held.has(routes.name) &&
           this.#missed(routes.needs, now);
@@ -69,11 +68,10 @@ export class Readiness {
     for (const until of this.#unready.values()) if (until !== undefined) yield until;
   }
 
-  #missed(needs: XdsResource["needs"], now: number): boolean {
-    const named = idsIn(needs);
+  #missed(needs: Needs, now: number): boolean {
     let missed = false;
     for (const [name, until] of this.#unready) {
-      if (!named.has(`cluster:${name}`)) continue;
+      if (!isNeeded(`cluster:${name}`, needs)) continue;
       // The time runs from when the cluster is first missed, and does not begin anew for others that name it.
       if (until === undefined) this.#unready.set(name, now + this.#patience);
       if (until === undefined || now < until) missed = true;

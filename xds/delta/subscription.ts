@@ -4,13 +4,13 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
-import type { ResourceType, XdsResource } from "../types.ts";
+import type { Needs, ResourceType } from "../types.ts";
 
 /** A version that the proxy has. */
 export interface Held {
   readonly version: string;
   /** What that version needs; unknown if another server sent it. */
-  readonly needs: XdsResource["needs"] | undefined;
+  readonly needs: Needs | undefined;
 }
 
 /** The bookkeeping of one type on one stream. Names are those of resources of that type. */

@@ -8,7 +8,7 @@
 import type { ResourceId } from "../../../controllers/ir/mod.ts";
 import { packResource } from "../../../xds/build/pack.ts";
 import type { DeltaResponse } from "../../../xds/delta/stream.ts";
-import { type ResourceType, typeUrls, type XdsResource } from "../../../xds/types.ts";
+import { isNeeded, type ResourceType, typeUrls, type XdsResource } from "../../../xds/types.ts";
 import type { DeltaDiscoveryRequest } from "../../../xds/wire/envoy/discovery.ts";
 
 /** Makes a resource without content: its version stands for that. */
@@ -25,7 +25,7 @@ export function resource(
     name: id.slice(colon + 1),
     version,
     bytes: packResource(id.slice(0, colon) as ResourceType, id.slice(colon + 1), version, []),
-    needs: [needs],
+    needs: [new Set(needs)],
   };
 }
 
@@ -111,7 +111,7 @@ export class FakeEnvoy {
         if (warmed !== undefined) this.active.set(name, warmed);
         this.#warming.delete(name);
       } else if (type === "listener") {
-        for (const id of one.needs.flat()) {
+        for (const id of one.needs.flatMap((ids) => [...ids])) {
           const routes = id.slice("routes:".length);
           if (this.#namesOf("routes").has(routes)) continue;
           this.#namesOf("routes").add(routes);
@@ -119,7 +119,7 @@ export class FakeEnvoy {
         }
       } else if (type === "routes") {
         if (!this.#namesOf("routes").has(name)) continue;
-        for (const id of one.needs.flat()) {
+        for (const id of one.needs.flatMap((ids) => [...ids])) {
           const cluster = id.slice("cluster:".length);
           if (!this.active.has(cluster)) {
             this.harm.push(`routes ${name} name ${cluster}, which is not there`);
@@ -136,7 +136,7 @@ export class FakeEnvoy {
         this.#of("endpoints").delete(name);
         if (this.#namesOf("endpoints").delete(name)) note(unsubscribe, "endpoints", name);
         for (const [routes, { needs }] of this.#of("routes")) {
-          if (needs.flat().includes(`cluster:${name}`)) this.harm.push(`routes ${routes} have lost ${name}`);
+          if (isNeeded(`cluster:${name}`, needs)) this.harm.push(`routes ${routes} have lost ${name}`);
         }
       }
       if (type === "listener") {
