@@ -81,6 +81,8 @@ class Election {
   #lease: Lease | undefined;
   #seenAt = 0;
   #holder: string | undefined;
+  /** Whether a write of ours has not been answered: it may have been carried out, or still be. */
+  #unsure = false;
   /** When the last successful renewal was sent, by both clocks. */
   #renewed = { monotonic: 0, wall: 0 };
 
@@ -100,15 +102,17 @@ class Election {
   async run(): Promise<void> {
     const { signal, random = Math.random } = this.#options;
     while (!signal.aborted) {
-      if (await this.#try(false, signal) === "held") {
-        // Stopped at the very moment of winning.
-        if (signal.aborted) return await this.#release();
+      const held = await this.#try(false, signal) === "held";
+      if (signal.aborted) break;
+      if (held) {
         if (await this.#term() === "over") return;
         continue;
       }
       // So spread that candidates who start together do not collide for ever.
       await this.#pause(this.#retryPeriod * (1 + 1.2 * random()), signal);
     }
+    // Perhaps stopped at the very moment of winning.
+    await this.#release();
   }
 
   /** Waits, but no longer than until the lease of somebody else expires. */
@@ -201,32 +205,46 @@ class Election {
     const { name, namespace, clock } = this.#options;
     if (leading && this.#lease) {
       try {
-        this.#observe(await this.#api.replaceLease(name, this.#ours(this.#lease), { abortSignal }));
+        await this.#write(this.#api.replaceLease(name, this.#ours(this.#lease), { abortSignal }));
         return "held";
       } catch (error) {
         // Whatever happened, the server knows better.
         if (!isStatus(error, 404, 409)) throw error;
       }
     }
-    let lease: Lease;
-    try {
-      lease = await this.#api.getLease(name, { abortSignal });
-    } catch (error) {
-      if (!isStatus(error, 404)) throw error;
+    const lease = await this.#look(abortSignal);
+    if (!lease) {
       const ours = this.#ours({ metadata: { name, namespace } });
-      this.#observe(await this.#api.createLease(ours, { abortSignal }));
+      await this.#write(this.#api.createLease(ours, { abortSignal }));
       return "held";
     }
-    this.#observe(lease);
     const holder = lease.spec?.holderIdentity || "";
     if (holder !== "" && holder !== this.#options.identity) {
       if (clock.monotonic() < this.#expiry()) return "other";
     }
-    this.#observe(await this.#api.replaceLease(name, this.#ours(lease), { abortSignal }));
+    await this.#write(this.#api.replaceLease(name, this.#ours(lease), { abortSignal }));
     return "held";
   }
 
+  /** The lease as it is; undefined if there is none. */
+  async #look(abortSignal: AbortSignal): Promise<Lease | undefined> {
+    try {
+      const lease = await this.#api.getLease(this.#options.name, { abortSignal });
+      this.#observe(lease);
+      return lease;
+    } catch (error) {
+      if (isStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  async #write(request: Promise<Lease>): Promise<void> {
+    this.#unsure = true;
+    this.#observe(await request);
+  }
+
   #observe(lease: Lease): void {
+    this.#unsure = false;
     const { resourceVersion } = lease.metadata ?? {};
     if (this.#lease === undefined || resourceVersion !== this.#lease.metadata?.resourceVersion) {
       this.#seenAt = this.#options.clock.monotonic();
@@ -267,20 +285,21 @@ class Election {
   /** Gives the lease back, if that can be done quickly; else it expires. */
   async #release(): Promise<void> {
     const { name, clock, identity } = this.#options;
-    const lease = this.#lease;
-    if (lease?.spec?.holderIdentity !== identity) return;
-    const late = new AbortController();
+    const late = new AbortController(), abortSignal = late.signal;
     using _timer = clock.timer(releaseTimeout, () => late.abort(new Error("no answer in time")));
-    const now = microTime(clock);
+    const now = microTime(clock), free = { holderIdentity: "", leaseDurationSeconds: 1 };
     try {
-      const spec = {
-        ...lease.spec,
-        holderIdentity: "",
-        leaseDurationSeconds: 1,
-        renewTime: now,
-        acquireTime: now,
-      };
-      this.#observe(await this.#api.replaceLease(name, { ...lease, spec }, { abortSignal: late.signal }));
+      let lease = this.#unsure ? await this.#look(abortSignal) : this.#lease;
+      while (lease?.spec?.holderIdentity === identity) {
+        const spec = { ...lease.spec, ...free, renewTime: now, acquireTime: now };
+        try {
+          return await this.#write(this.#api.replaceLease(name, { ...lease, spec }, { abortSignal }));
+        } catch (error) {
+          if (!isStatus(error, 409)) throw error;
+        }
+        // A renewal that was cut short has been carried out all the same.
+        lease = await this.#look(abortSignal);
+      }
     } catch (error) {
       this.#log.warn("Cannot release the lease; others have to wait until it expires", { error });
     }

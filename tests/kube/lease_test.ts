@@ -364,6 +364,56 @@ Deno.test("a leader that ends by itself ends the election", async () => {
   assertEquals(leases.holder, "");
 });
 
+/** For {@linkcode Leases.after}: the answer does not come, however long one waits for it. */
+const unanswered: Fault = ({ method, abortSignal }) =>
+  method === "GET"
+    ? undefined
+    : new Promise((_, reject) => abortSignal?.addEventListener("abort", () => reject(abortSignal.reason)));
+
+Deno.test("a renewal that is under way when a leader stops does not keep the lease", async () => {
+  const leases = new Leases(), clock = new FakeClock();
+  const faults: { after?: Fault } = {};
+  const a = new Candidate(leases.client("a", faults), clock, "a");
+  await quiet();
+  faults.after = unanswered;
+  await clock.advance(2000);
+  const stopped = a.stop();
+  delete faults.after;
+  await stopped;
+  assertEquals(leases.holder, "");
+  assertEquals(leases.log, ["a GET", "a POST", "a PUT", "a GET", "a PUT"]);
+});
+
+Deno.test("a renewal that arrives while a leader gives the lease back does not keep it", async () => {
+  const leases = new Leases(), clock = new FakeClock();
+  const faults: { before?: Fault } = {};
+  const a = new Candidate(leases.client("a", faults), clock, "a");
+  await quiet();
+  faults.before = ({ method }) => {
+    if (method !== "PUT") return;
+    delete faults.before;
+    leases.write(leases.lease!.spec);
+  };
+  await a.stop();
+  assertEquals(leases.holder, "");
+});
+
+Deno.test("who stops before it hears that it has won gives the lease back", async () => {
+  for (const spec of [undefined, { holderIdentity: "", leaseDurationSeconds: 1 }]) {
+    const leases = new Leases(), clock = new FakeClock();
+    if (spec) leases.write(spec);
+    const faults: { after?: Fault } = { after: unanswered };
+    const a = new Candidate(leases.client("a", faults), clock, "a");
+    await quiet();
+    assertEquals(leases.holder, "a");
+    const stopped = a.stop();
+    delete faults.after;
+    await stopped;
+    assertEquals(leases.holder, "");
+    assertEquals(a.terms.length, 0);
+  }
+});
+
 Deno.test("stopping takes a bounded time even if the server does not answer", async () => {
   const leases = new Leases(), clock = new FakeClock();
   const faults: { before?: Fault } = {};
