@@ -10,18 +10,38 @@ import { ask, type Echo, freePort } from "../xds/support/http.ts";
 import { type Raw, route, stored, to } from "./cluster.ts";
 import { certificate, https, secured, tlsSecret } from "./secured.ts";
 
-/** What a server answers to a ClientHello of an old version: the type of its first record, of an alert the description too. */
-async function helloAnswer(port: number, version: number): Promise<string> {
+/** Suites of TLS 1.2 by their numbers at IANA. */
+const suites = {
+  "ECDHE-ECDSA-AES128-GCM-SHA256": 0xc02b,
+  "ECDHE-ECDSA-AES256-GCM-SHA384": 0xc02c,
+  "ECDHE-ECDSA-CHACHA20-POLY1305": 0xcca9,
+  "ECDHE-ECDSA-AES128-SHA": 0xc009,
+  "ECDHE-ECDSA-AES256-SHA": 0xc00a,
+  "ECDHE-ECDSA-AES128-SHA256": 0xc023,
+  "ECDHE-RSA-AES128-SHA": 0xc013,
+  "AES128-GCM-SHA256": 0x009c,
+  "AES128-SHA": 0x002f,
+  "DES-CBC3-SHA": 0x000a,
+} as const;
+
+/** What a server answers to a client of TLS 1.2 or older: the type of its first record, of an alert the description too. */
+async function helloAnswer(port: number, version: number, suite: keyof typeof suites): Promise<string> {
+  const uint16 = (value: number) => [value >> 8, value & 255];
+  const extensions = [
+    ...[0, 10, 0, 4, 0, 2, 0, 23], // supported_groups: secp256r1
+    ...[0, 13, 0, 4, 0, 2, 4, 3], // signature_algorithms: ecdsa_secp256r1_sha256
+  ];
   const hello = [
-    ...[version >> 8, version & 255],
+    ...uint16(version),
     ...Array.from({ length: 32 }, (_, i) => i), // random
     0, // no session
-    ...[0, 4, 0xc0, 0x09, 0xc0, 0x13], // ECDHE with AES-CBC, which any old server has
+    ...[0, 2, ...uint16(suites[suite])],
     ...[1, 0], // no compression
+    ...[...uint16(extensions.length), ...extensions],
   ];
-  const handshake = [1, 0, 0, hello.length, ...hello];
+  const handshake = [1, 0, ...uint16(hello.length), ...hello];
   using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  await connection.write(new Uint8Array([0x16, 3, 1, 0, handshake.length, ...handshake]));
+  await connection.write(new Uint8Array([0x16, 3, 1, ...uint16(handshake.length), ...handshake]));
   const answer = new Uint8Array(7);
   await connection.read(answer);
   return answer[0] === 0x15 ? `alert ${answer[6]}` : `record ${answer[0]}`;
@@ -59,7 +79,7 @@ Deno.test("https: HTTP/1.1 and HTTP/2 by ALPN, not before TLS 1.2, nothing of ou
   }
   assertEquals((await askSecurely(served.port, "/", { maxVersion: "TLSv1.2" })).status, 200);
   assertEquals(
-    await helloAnswer(served.port, 0x0302),
+    await helloAnswer(served.port, 0x0302, "ECDHE-ECDSA-AES128-SHA"),
     "alert 70",
     "TLS 1.1: protocol_version, RFC 5246, 7.2.2",
   );
@@ -69,6 +89,20 @@ Deno.test("https: HTTP/1.1 and HTTP/2 by ALPN, not before TLS 1.2, nothing of ou
     ResolvedRefs: "True ResolvedRefs",
     Programmed: "True Programmed",
   });
+});
+
+Deno.test("https: TLS 1.2 has forward secrecy and authenticated encryption, or does not come about", async () => {
+  await using served = await secured([https("https", undefined, "cert")], [
+    tlsSecret("cert", await certificate(["www.example.com"])),
+  ]);
+  for (const suite of Object.keys(suites) as (keyof typeof suites)[]) {
+    const safe = /^ECDHE-.*(GCM|POLY1305)/.test(suite);
+    // A ServerHello, or handshake_failure (RFC 5246, 7.2.2).
+    assertEquals([suite, await helloAnswer(served.port, 0x0303, suite)], [
+      suite,
+      safe ? "record 22" : "alert 40",
+    ]);
+  }
 });
 
 Deno.test("https: the name asked for picks the certificate, the most specific listener first", async () => {
