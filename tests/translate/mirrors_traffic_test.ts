@@ -4,7 +4,10 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { type Raw, route, to } from "./cluster.ts";
+import { createAuthority, type KeyPair } from "../../controllers/runtime/pki.ts";
+import { ask } from "../xds/support/http.ts";
+import { type Raw, route, stored, to } from "./cluster.ts";
+import { certificate, secured, validity } from "./secured.ts";
 import { any, parentRefs, serving } from "./serving.ts";
 
 interface Copy {
@@ -14,11 +17,12 @@ interface Copy {
   readonly body: string;
 }
 
-/** A backend that keeps what it is asked, and answers with something that nobody may see. */
-function recorder() {
+/** A backend that keeps what it is asked, and answers with something that nobody may see; over TLS with a certificate. */
+function recorder({ certificate: cert, key }: Partial<KeyPair> = {}) {
   const copies: Copy[] = [];
   let arrived = Promise.withResolvers<void>();
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {}, ...cert && key && { cert, key } };
+  const server = Deno.serve(options, async (request) => {
     const { pathname, search } = new URL(request.url), { headers } = request;
     const body = await request.text();
     copies.push({ host: headers.get("host"), path: pathname + search, header: headers.get("x-set"), body });
@@ -108,4 +112,36 @@ Deno.test("traffic: mirrors get their share of requests", async () => {
   assert(Math.abs(percent - 80) < 40, `${percent} of 400 are 20 percent`);
   assert(Math.abs(fraction - 200) < 50, `${fraction} of 400 are half`);
   assertEquals(await count("/none"), 0);
+});
+
+Deno.test("traffic: mirrors are spoken to by TLS as their policies demand, or not at all", async () => {
+  const authority = await createAuthority({ commonName: "inner authority", ...validity });
+  const pair = await certificate(["inner.example.com"], {}, authority);
+  await using good = recorder(pair);
+  await using wrong = recorder(pair);
+  const policy = (name: string, hostname: string) =>
+    stored({
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "BackendTLSPolicy",
+      metadata: { name },
+      spec: {
+        targetRefs: [{ group: "", kind: "Service", name }],
+        validation: { hostname, caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "ca" }] },
+      },
+    });
+  await using served = await secured([{ name: "http", protocol: "HTTP" }], [
+    route("a", { parentRefs, rules: [{ ...to("app"), filters: [mirror("wrong"), mirror("good")] }] }),
+    ...[policy("good", "inner.example.com"), policy("wrong", "other.example.com")],
+    stored({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "ca" },
+      data: { "ca.crt": authority.certificate },
+    }),
+  ], { endpoints: { good: good.port, wrong: wrong.port } });
+  for (let i = 1; i <= 3; i++) {
+    assertEquals((await ask(served.port, `/${i}`)).status, 200);
+    await good.received(i);
+  }
+  assertEquals([good.copies.map(({ path }) => path), wrong.copies], [["/1", "/2", "/3"], []]);
 });
