@@ -27,7 +27,15 @@ Deno.test("traffic: rewrites of the path, as the table of HTTPPathModifier has t
     // Beyond the table: the root, and a query that stays.
     ["/bar", "/", "/xyz", "/xyz/bar"],
     ["/", "/", "/xyz", "/xyz/"],
+    ["/a", "/", "/", "/a"],
+    ["/foo/bar", "/foo/", "/", "/bar"],
     ["/foo/bar?a=/foo&b", "/foo", "/x.y", "/x.y/bar?a=/foo&b"],
+    ["/foo?a", "/foo", "/xyz", "/xyz?a"],
+    ["/foo?a", "/foo", "", "/?a"],
+    ["/foo/?a=%2F", "/foo", "/", "/?a=%2F"],
+    // Values are no patterns, and what a client doubles stays doubled.
+    ["/a.b(c/d", "/a.b(c", "/x", "/x/d"],
+    ["/foo//bar", "/foo", "/xyz/", "/xyz//bar"],
   ];
   const routes = table.map(([, prefix, value], i) =>
     route(`prefix${i}`, {
