@@ -30,8 +30,6 @@ export interface Listener {
   /** The port to bind, after any shift of privileged ports. */
   readonly port: number;
   readonly protocol: "http" | "https";
-  /** For `https`: how TLS is spoken, by the name that a client asks for (SNI). The most specific one decides. */
-  readonly chains?: readonly TlsChain[];
   /** The route table that answers requests. */
   readonly routes: Key;
   /** What is written down of each request; nothing if absent. */
@@ -61,8 +59,13 @@ export interface Tracing {
   readonly headers: { readonly [name: string]: string };
 }
 
-/** How TLS is spoken with clients that ask for one of the names that a hostname stands for. */
+/**
+ * How TLS is spoken on a listener with clients that ask for one of the names (SNI) that a hostname stands for; the most specific
+ * one decides. Row keys have no meaning.
+ */
 export interface TlsChain {
+  /** An `https` {@linkcode Listener}. */
+  readonly listener: Key;
   /** `*`, for clients that ask for no name too, `*.example.com` or `www.example.com`. */
   readonly hostname: string;
   /** Names of {@linkcode Ir.secrets}; which one is shown is for the client's abilities and the name to say. */
@@ -385,6 +388,7 @@ export interface Proxy {
 /** Every table that describes the data plane. */
 export interface Ir {
   readonly listeners: Table<Listener>;
+  readonly chains: Table<TlsChain>;
   readonly routeTables: Table<RouteTable>;
   readonly virtualHosts: Table<VirtualHost>;
   readonly clusters: Table<Cluster>;

@@ -39,7 +39,7 @@ import { modelListenerSet, unreadableListenerSet } from "./listener_sets.ts";
 import type { RouteObject } from "./objects.ts";
 import { placeRoute, serve } from "./placements.ts";
 import { resolveClientCertificate, resolveListenerTls } from "./listener_tls.ts";
-import { irListener, portOf } from "./ports.ts";
+import { chainOf, irListener, portOf } from "./ports.ts";
 import { modelRoute, unreadableRoute } from "./route_kind.ts";
 import { descriptionOf, routeKinds } from "./route_kinds.ts";
 import { originOf, resolveRoute, unresolvableRoute } from "./rules.ts";
@@ -207,9 +207,8 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     }
   });
   const listeners = graph.derive("ir.listeners", ports, (port, read, key) => {
-    const here = read(listening, port.gateway);
     const state = read(states, port.gateway);
-    return here && state && irListener(key, port, here, state.telemetry);
+    return state && irListener(key, port, state.telemetry);
   });
 
   // A row for each listener: routes depend on theirs, and not on what else the Gateway has.
@@ -221,6 +220,13 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   const places = graph.derive("places of listeners", listeningByListener, (group, _, id) => {
     for (const here of group.values()) return placeOfListener(id, here);
   });
+  const chains = graph.derive("ir.chains", listeningByListener, (group, _, id) => {
+    for (const { served } of group.values()) {
+      const listener = served.get(id);
+      return listener && chainOf(listener);
+    }
+  });
+
   // What each route means to put into each Gateway, and what is served of it.
   const byGateway = graph.index("attachments by gateway", attachments, (attachment) => {
     const taken = attachment.parents.filter(({ listeners }) => listeners.length > 0);
@@ -278,6 +284,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
   );
   const ir: Ir = {
     listeners,
+    chains,
     ...deriveVirtualHosts(graph, tables),
     ...clusters,
     ...deriveSecrets(graph, secrets, { listening, used, clusterUses: clusters.clusterUses }),

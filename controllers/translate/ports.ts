@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { GatewayKey, Listener as IrListener } from "../ir/mod.ts";
+import type { GatewayKey, Listener as IrListener, TlsChain } from "../ir/mod.ts";
 import type { Key } from "../runtime/graph.ts";
 import type { Listening } from "./listening.ts";
-import type { GatewayState } from "./gateway_state.ts";
+import type { GatewayState, ListenerState } from "./gateway_state.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 /** One port, whatever listeners share it. Row key: {@linkcode ListenerState.portKey}. */
@@ -29,31 +29,26 @@ export function portOf(portKey: Key, state: GatewayState, { ports }: Listening):
   };
 }
 
-export function irListener(
-  portKey: Key,
-  port: Port,
-  { ports }: Listening,
-  { accessLog, tracing }: Telemetry,
-): IrListener {
-  const own = ports.get(portKey) ?? [];
-  const chains = own.flatMap(({ listener, tls }) =>
-    tls
-      ? [{
-        hostname: listener.hostname,
-        certificates: tls.certificates,
-        ...tls.clients && { clients: tls.clients },
-      }]
-      : []
-  );
+export function irListener(portKey: Key, port: Port, { accessLog, tracing }: Telemetry): IrListener {
   return {
     gateway: port.gateway,
     name: portKey,
     addresses: port.bind,
     port: port.bound,
-    ...isEncrypted(port) ? { protocol: "https", chains } : { protocol: "http" },
+    protocol: isEncrypted(port) ? "https" : "http",
     routes: portKey,
     ...accessLog && { accessLog },
     ...tracing && { tracing },
+  };
+}
+
+/** What a served listener adds to its port, if TLS ends there. */
+export function chainOf({ listener, portKey, tls }: ListenerState): TlsChain | undefined {
+  return tls && {
+    listener: portKey,
+    hostname: listener.hostname,
+    certificates: tls.certificates,
+    ...tls.clients && { clients: tls.clients },
   };
 }
 

@@ -148,7 +148,7 @@ function census(counts: Map<string, number>, { ir, statuses, world, due }: Batch
   for (const [, { clientCertificate }] of ir.clusterUses.entries()) {
     if (clientCertificate) see("client certificates for backends");
   }
-  for (const [, { chains = [] }] of ir.listeners.entries()) for (const _ of chains) see("chains");
+  for (const _ of ir.chains.entries()) see("chains");
   for (const _ of ir.secrets.entries()) see("secrets");
   for (const _ of world.rejections.entries()) see("rejections");
   for (const _ of due.entries()) see("writes that are due");

@@ -367,6 +367,36 @@ Deno.test("one rule among 5,000 virtual hosts is a constant amount of work, one 
   assertEquals(work(50), { rule, endpoint, nothing });
 });
 
+Deno.test("one chain among 1,000 is encoded alone, and its listener put together from what is there", () => {
+  const work = (count: number) => {
+    const { graph, ir, model, table } = wired();
+    const chain = (i: number, ...certificates: readonly string[]) =>
+      ir.chains.set(`${i}`, { listener: "default/gw/443", hostname: `h${i}.example.com`, certificates });
+    model.listener(443, { protocol: "https" });
+    for (let i = 0; i < count; i++) chain(i, "ns/old");
+    graph.settle();
+    const names = () => {
+      const { resource } = decode(Resource, joined(table.get("default/gw|listener:default/gw/443")!));
+      assert(resource?.["@type"] === typeUrls.listener);
+      return resource.filter_chains?.map(({ name }) => name).sort();
+    };
+    const before = names();
+    chain(7, "ns/new");
+    const { recomputed, written } = graph.settle(), changed = [...table.changed];
+    assertEquals(names(), before);
+    chain(7, "ns/new");
+    return {
+      count: before?.length,
+      change: [recomputed, written, ...changed],
+      nothing: graph.settle().written,
+    };
+  };
+  // The chain and its listener; that it is there is as it was.
+  const change = [3, 5, "default/gw|listener:default/gw/443"];
+  assertEquals(work(1_000), { count: 1_000, change, nothing: 0 });
+  assertEquals(work(10), { count: 10, change, nothing: 0 });
+});
+
 Deno.test("versions depend on contents alone: not on the order of events, nor on what was there before", () => {
   const versions = ({ table }: ReturnType<typeof large>) =>
     [...table.entries()].map(([key, { version }]) => `${key}@${version}`).sort();

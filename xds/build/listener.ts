@@ -4,10 +4,13 @@
  * @module
  */
 import type { Listener, TlsChain } from "../../controllers/ir/mod.ts";
+import type { Key } from "../../controllers/runtime/graph.ts";
 import type { Address } from "../wire/envoy/core.ts";
-import type * as envoy from "../wire/envoy/listener.ts";
+import * as envoy from "../wire/envoy/listener.ts";
+import { encode } from "../wire/mod.ts";
 import { buildAccessLog } from "./access_log.ts";
 import { chainHeader } from "./chain_header.ts";
+import { hashOf } from "./hash.ts";
 import { httpFilters } from "./http_filters.ts";
 import { seconds } from "./retry.ts";
 import { streamIdleTimeout } from "./timeouts.ts";
@@ -28,8 +31,42 @@ export interface ListenerOptions {
 const hcm =
   "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
 
-/** Builds a listener that takes its routes from RDS. */
+/** A filter chain as a part of a serialized Listener. */
+export interface EncodedChain {
+  readonly listener: Key;
+  /** Of the bytes. */
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Encodes a chain of a listener. `filter_chains` is a repeated field, whose parts may be written one after the other. */
+export function encodeChain(listener: Listener, chain: TlsChain): EncodedChain {
+  const bytes = encode(envoy.Listener, { filter_chains: [buildChain(listener, chain)] });
+  return { listener: chain.listener, hash: hashOf(bytes), bytes };
+}
+
+/** A serialized Listener, in pieces. */
+export interface EncodedListener {
+  readonly version: string;
+  readonly body: readonly Uint8Array[];
+}
+
+/** Puts a listener and its chains, if TLS ends at it, together. */
+export function encodeListener(
+  listener: Listener,
+  chains: readonly EncodedChain[],
+  options: ListenerOptions,
+): EncodedListener {
+  const head = encode(envoy.Listener, buildListener(listener, options));
+  return {
+    version: hashOf(head, chains.map(({ hash }) => hash).join("")),
+    body: [head, ...chains.map(({ bytes }) => bytes)],
+  };
+}
+
+/** Builds a listener that takes its routes from RDS; without its chains, if TLS ends at it. */
 export function buildListener(listener: Listener, options: ListenerOptions): envoy.Listener {
+  const encrypted = listener.protocol === "https";
   const [first, ...others] = listener.addresses.length > 0
     ? listener.addresses
     : [options.everyAddress ?? "0.0.0.0"];
@@ -39,9 +76,9 @@ export function buildListener(listener: Listener, options: ListenerOptions): env
     ...(others.length > 0
       ? { additional_addresses: others.map((ip) => ({ address: addressOf(ip, listener.port) })) }
       : {}),
-    ...(listener.protocol === "https" ? { listener_filters: [tlsInspector] } : {}),
-    filter_chains: listener.chains?.map((chain) => buildChain(listener, chain)) ??
-      [{ filters: [httpFilter(connectionManager(listener))] }],
+    ...(encrypted
+      ? { listener_filters: [tlsInspector] }
+      : { filter_chains: [{ filters: [httpFilter(connectionManager(listener))] }] }),
     per_connection_buffer_limit_bytes: 32_768,
     traffic_direction: "INBOUND",
     enable_reuse_port: options.reusePort ?? true,

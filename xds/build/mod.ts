@@ -15,13 +15,12 @@ import type {
 import type { Graph, Group, Read, Table } from "../../controllers/runtime/graph.ts";
 import { resourceKey, type ResourceType, type XdsResource } from "../types.ts";
 import * as envoyCluster from "../wire/envoy/cluster.ts";
-import * as envoyListener from "../wire/envoy/listener.ts";
 import * as envoyTls from "../wire/envoy/tls.ts";
 import { encode, type Type } from "../wire/mod.ts";
 import { blocksOf, makeBlock } from "./block.ts";
 import { buildCluster, buildEndpoints } from "./cluster.ts";
 import { hashOf } from "./hash.ts";
-import { buildListener, type ListenerOptions } from "./listener.ts";
+import { encodeChain, encodeListener, type ListenerOptions } from "./listener.ts";
 import { packResource } from "./pack.ts";
 import { buildSecret } from "./secret.ts";
 import { ResourceTable } from "./table.ts";
@@ -99,24 +98,30 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
   const listenersById = graph.index("xds/listener by id", ir.listeners, (listener) => [
     resourceKey(listener.gateway, `listener:${listener.name}`),
   ]);
-  const listeners = graph.derive("xds/listener", listenersById, (group): XdsResource => {
-    const listener = only<Listener>(group);
-    const shared = share("listener", listener.name, envoyListener.Listener, buildListener(listener, options));
+  const chains = graph.derive("xds/chain", ir.chains, (chain, read) => {
+    const listener = read(ir.listeners, chain.listener);
+    return listener && encodeChain(listener, chain);
+  }, { same: sameContent });
+  const chainsByListener = graph.index("xds/chains by listener", chains, ({ listener }) => [listener]);
+  const listeners = graph.derive("xds/listener", listenersById, (group, read): XdsResource => {
+    const listener = only<Listener>(group), { gateway, name } = listener;
+    const chains = read(chainsByListener, name)?.values() ?? [];
+    const { version, body } = encodeListener(listener, [...chains], options);
     return {
-      gateway: listener.gateway,
-      ...shared,
+      gateway,
+      id: `listener:${name}`,
+      type: "listener",
+      name,
+      version,
+      bytes: packResource("listener", name, version, body),
       needs: [new Set<ResourceId>([`routes:${listener.routes}`])],
     };
   }, { same });
 
-  // By its name, so that other changes of a listener do not touch its virtual hosts.
-  const chains = graph.derive(
-    "xds/chain",
-    graph.index(
-      "xds/chains by name",
-      ir.listeners,
-      ({ routes, chains = [] }) => chains.map(({ hostname }) => `${routes}/${hostname}`),
-    ),
+  // By their names, so that other changes of a chain do not touch its virtual hosts.
+  const reached = graph.derive(
+    "xds/reached",
+    graph.index("xds/chains by name", ir.chains, ({ listener, hostname }) => [`${listener}/${hostname}`]),
     () => true,
   );
   const virtualHosts = graph.derive(
@@ -126,15 +131,15 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
       encodeVirtualHost(virtualHost, {
         scheme: virtualHost.chain === undefined ? "http" : "https",
         port: () => read(ir.listeners, virtualHost.routes)?.port,
-        reached: read(chains, `${virtualHost.routes}/${virtualHost.chain}`) ?? false,
+        reached: read(reached, `${virtualHost.routes}/${virtualHost.chain}`) ?? false,
       }),
-    { same: (before, after) => before.hash === after.hash },
+    { same: sameContent },
   );
   const blocks = graph.derive(
     "xds/block",
     graph.index("xds/virtual hosts by block", virtualHosts, ({ block }) => [block]),
     makeBlock,
-    { same: (before, after) => before.hash === after.hash },
+    { same: sameContent },
   );
   const tablesById = graph.index("xds/routes by id", ir.routeTables, (table) => [
     resourceKey(table.gateway, `routes:${table.name}`),
@@ -185,6 +190,11 @@ function share<T>(type: ResourceType, name: string, as: Type<T>, value: T, based
 /** Resources of one name are the same if their versions are: no bytes need to be compared. */
 function same(before: { readonly version: string }, after: { readonly version: string }): boolean {
   return before.version === after.version;
+}
+
+/** The same of parts of resources, which have a hash each. */
+function sameContent(before: { readonly hash: string }, after: { readonly hash: string }): boolean {
+  return before.hash === after.hash;
 }
 
 /** The member of a group that is made by a key which belongs to one row. */

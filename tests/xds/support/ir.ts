@@ -17,6 +17,7 @@ import type {
   RouteTable,
   Secret,
   SecretUse,
+  TlsChain,
   VirtualHost,
   WeightedBackend,
 } from "../../../controllers/ir/mod.ts";
@@ -31,6 +32,7 @@ export type IrSources = {
 export function irSources(graph: Graph): IrSources {
   return {
     listeners: graph.source<Listener>("listeners"),
+    chains: graph.source<TlsChain>("chains"),
     routeTables: graph.source<RouteTable>("routeTables"),
     virtualHosts: graph.source<VirtualHost>("virtualHosts"),
     clusters: graph.source<Cluster>("clusters"),

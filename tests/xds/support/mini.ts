@@ -115,6 +115,7 @@ export function mini(graph: Graph, port: number): Mini {
     rejections,
     ir: {
       listeners,
+      chains: graph.source("chains"),
       routeTables,
       virtualHosts,
       clusters,
