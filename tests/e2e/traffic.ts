@@ -8,6 +8,7 @@ import * as http from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
 import * as https from "node:https";
 import * as tls from "node:tls";
+import { destroyLater } from "../../controllers/runtime/destroy_later.ts";
 
 /** What is asked for. */
 export interface Target {
@@ -183,6 +184,7 @@ function overHttp2({ address, port, authorities }: Server, connected: () => void
         createConnection: () =>
           tls.connect({ host: address, port, servername, ca: authorities, ALPNProtocols: ["h2"] }),
       });
+    destroyLater(session);
     current.set(servername, session);
     const closed = Promise.withResolvers<void>();
     sessions.set(session, closed.promise);

@@ -16,6 +16,7 @@ import {
   type Peer as Address,
   type Use,
 } from "../../controllers/runtime/connections.ts";
+import { destroyLater } from "../../controllers/runtime/destroy_later.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
 import { Repeats } from "../../controllers/runtime/repeats.ts";
 import { linkSignals } from "../../controllers/runtime/signals.ts";
@@ -102,13 +103,6 @@ export interface XdsServer extends AsyncDisposable {
   rotate(tls: ServerTls): void;
 }
 
-/** A connection, once it speaks HTTP/2. */
-interface Session {
-  readonly peer: Address;
-  /** How many it has opened. */
-  streams: number;
-}
-
 const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
 
 /** A connection is for one stream: an Envoy whose stream has ended makes another. */
@@ -116,16 +110,6 @@ export const defaultLimits: ConnectionLimits = { connections: 4_096, handshake: 
 
 /** The largest token that is looked at, in characters. A ServiceAccount's has some 1,300. */
 const longestAuthorization = 16 * 1024;
-
-/**
- * How many streams a connection may open in all; with the next one it is cut, and the proxy connects anew. Envoy has one at a
- * time, and another when that has ended.
- *
- * HTTP/2 of Deno 2.9.6 spoils its memory (SIGSEGV, or SIGABRT with "closed_next == NULL" once the peer says GOAWAY) where a
- * session sees a few hundred streams, whichever way they are answered and however few there are at a time: 300 are enough,
- * with 120 it has not been seen.
- */
-const mostStreams = 32;
 
 /** How much is given to HTTP/2 at once. */
 const writeSize = 32 * 1024;
@@ -141,7 +125,8 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
   const { clock, log } = options, limits = { ...defaultLimits, ...options.limits };
   const connections = new Connections({ server: "xDS server", limits, clock, log });
   const refusals = new Repeats({ clock });
-  const sessions = new Map<http2.Http2Session, Session>();
+  /** With their peers, which are not to be asked for later: a session that has ended throws. */
+  const sessions = new Map<http2.Http2Session, Address>();
   const streams = new Set<Promise<void>>();
   const closing = new AbortController();
   const life = linkSignals(closing.signal, ...(options.signal ? [options.signal] : []));
@@ -153,10 +138,10 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
   });
   server.on("connection", (socket) => connections.accept(socket));
   server.on("session", (session) => {
-    // Not to be asked for later: a session that has ended throws.
+    destroyLater(session);
     const { remoteAddress, remotePort } = session.socket;
     const peer = { remoteAddress, remotePort };
-    sessions.set(session, { peer, streams: 0 });
+    sessions.set(session, peer);
     if (closing.signal.aborted) session.close(); // Its handshake has taken that long.
     const pings = keepAlive(session, options, () => connections.cut(peer, "no answer to a ping"));
     session.on("close", () => {
@@ -167,13 +152,9 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
   });
   server.on("stream", (stream, headers) => {
     stream.on("error", (error) => log.debug("xDS stream failed", { error }));
-    const session = stream.session && sessions.get(stream.session);
-    if (!session || session.streams > mostStreams) return;
-    if (++session.streams > mostStreams) {
-      setImmediate(() => connections.cut(session.peer, "too many streams"));
-      return;
-    }
-    const serving = () => connections.use(session.peer, true);
+    const peer = stream.session && sessions.get(stream.session);
+    if (!peer) return;
+    const serving = () => connections.use(peer, true);
     const run = handle(stream, headers, { ...options, refusals, serving }, life.signal)
       .finally(() => streams.delete(run));
     streams.add(run);
@@ -252,8 +233,6 @@ async function handle(
   stream.on("close", () => gone.abort());
   using stopped = linkSignals(signal, gone.signal);
   try {
-    await outsideOfEvent();
-    if (gone.signal.aborted || stream.closed || stream.destroyed) return;
     const identity = await admit(stream, headers, options);
     if (gone.signal.aborted || stream.closed || stream.destroyed) return;
     using use = serving();
@@ -291,11 +270,6 @@ async function handle(
     }
     finish(stream, code, message);
   }
-}
-
-/** Resolves once the runtime is done with what has arrived: it is not to be answered while it still reads; see {@linkcode mostStreams}. */
-function outsideOfEvent(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Rejects calls of other methods and peers that nobody knows. */

@@ -5,6 +5,7 @@
  */
 import * as http2 from "node:http2";
 import { systemClock } from "../../../controllers/runtime/clock.ts";
+import { destroyLater } from "../../../controllers/runtime/destroy_later.ts";
 
 /** What became of the requests of some clients. */
 export interface Tally {
@@ -111,6 +112,7 @@ async function overHttp2(
   going: () => boolean,
 ): Promise<void> {
   const session = http2.connect(`http://127.0.0.1:${port}`);
+  destroyLater(session);
   const closed = Promise.withResolvers<void>(), failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
   let leaving = false;

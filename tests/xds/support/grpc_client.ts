@@ -5,6 +5,7 @@
  */
 import { Buffer } from "node:buffer";
 import * as http2 from "node:http2";
+import { destroyLater } from "../../../controllers/runtime/destroy_later.ts";
 import type { KeyPair } from "../../../controllers/runtime/pki.ts";
 import { readMessages } from "../../../xds/grpc/frames.ts";
 import { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from "../../../xds/wire/envoy/discovery.ts";
@@ -32,6 +33,7 @@ export class Client implements Disposable {
       servername: serverName,
       ...(certificate ? { cert: certificate.certificate, key: certificate.key } : {}),
     });
+    destroyLater(this.session);
     this.session.on("error", (error) => this.error = error);
   }
 
