@@ -66,6 +66,8 @@ class Cluster implements AsyncDisposable {
   readonly asked = new Set<string>();
   /** What they may not ask for. */
   forbidden: (path: string) => boolean = () => false;
+  /** What a request waits for. */
+  held: (path: string) => Promise<void> | undefined = () => undefined;
 
   async replica(pod: string, options: Partial<ClusterOperatorOptions> = {}): Promise<ClusterOperator> {
     const { clock } = this, fence = new Fence();
@@ -75,10 +77,11 @@ class Cluster implements AsyncDisposable {
         clock,
         version: "0.0.0",
         component: `operator ${pod}`,
-        fetch: (url, init) => {
+        fetch: async (url, init) => {
           if (this.#cut.has(pod)) return Promise.reject(new TypeError("network unreachable"));
           const { pathname } = new URL(`${url}`);
           this.asked.add(pathname);
+          await this.held(pathname);
           if (this.forbidden(pathname)) {
             const body = {
               kind: "Status",
@@ -168,10 +171,14 @@ class Cluster implements AsyncDisposable {
 const namespace = (name: string) =>
   ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }) as ApiObject;
 
+/** What a probe is answered. */
+async function probe(replica: ClusterOperator, path: string): Promise<{ ok: boolean; text: string }> {
+  const response = await fetch(`http://127.0.0.1:${replica.http}${path}`);
+  return { ok: response.ok, text: await response.text() };
+}
+
 async function ready(replica: ClusterOperator): Promise<boolean> {
-  const response = await fetch(`http://127.0.0.1:${replica.http}/readyz`);
-  await response.body?.cancel();
-  return response.ok;
+  return (await probe(replica, "/readyz")).ok;
 }
 
 async function metric(replica: ClusterOperator, name: string): Promise<string | undefined> {
@@ -199,6 +206,30 @@ Deno.test("of two replicas one writes; when it stops, the other does at once, an
   assertEquals((await cluster.accepted("two")).replica, "b");
   await stopping;
   assertEquals(await metric(b, "gatehouse_leader"), "1");
+});
+
+Deno.test("a replica is alive at once, and ready and a candidate only when it has seen everything", async () => {
+  await using cluster = await Cluster.start();
+  await cluster.kube.create(namespaceKind, namespace("gatehouse-system"));
+  const routes = Promise.withResolvers<void>();
+  cluster.held = (path) => path.endsWith("/httproutes") ? routes.promise : undefined;
+  await using replica = await cluster.replica("a");
+  using _ = { [Symbol.dispose]: routes.resolve };
+  const waiting = "waiting for the list of httproutes, the first configuration, " +
+    "the authority of the xDS servers\n";
+  await cluster.until(
+    "only the routes are missing",
+    async () => (await probe(replica, "/readyz")).text === waiting,
+  );
+  assert((await probe(replica, "/livez")).ok);
+  // More than it takes to be elected.
+  await cluster.clock.sleep(5_000);
+  assertEquals(await cluster.leader(), undefined);
+  assert(!await ready(replica));
+
+  routes.resolve();
+  await cluster.until("it leads", async () => await cluster.leader() === "a");
+  await cluster.until("it is ready", () => ready(replica));
 });
 
 Deno.test("a leader that loses the API server writes no more, and follows once it is back", async () => {
