@@ -52,6 +52,11 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
       count[state]++;
       counts.set(gateway, count);
     }
+    const oldest = new Map<GatewayKey, number>();
+    for (const [key, since] of pending) {
+      const gateway = gatewayOf(key);
+      oldest.set(gateway, Math.min(since, oldest.get(gateway) ?? since));
+    }
     const gateways = new Set([...counts.keys(), ...[...proxies.entries()].map(([gateway]) => gateway)]);
     for (const gateway of shown) if (!gateways.has(gateway)) forget(gateway);
     for (const gateway of gateways) {
@@ -60,11 +65,8 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
       for (const state of states) {
         metrics.contributions.set({ gateway, state }, counts.get(gateway)?.[state] ?? 0);
       }
-      const waiting = [...pending].filter(([key]) => gatewayOf(key) === gateway).map(([, since]) => since);
-      metrics.driftTime.set(
-        { gateway },
-        waiting.length > 0 ? (clock.monotonic() - Math.min(...waiting)) / 1000 : 0,
-      );
+      const since = oldest.get(gateway);
+      metrics.driftTime.set({ gateway }, since === undefined ? 0 : (clock.monotonic() - since) / 1000);
       const expected = new Set((proxies.get(gateway) ?? []).map(({ id }) => id));
       const known = report(gateway).filter(({ proxy }) => expected.has(proxy));
       const synced = known.filter((p) => p.connected && p.behind === 0 && p.refused.length === 0);

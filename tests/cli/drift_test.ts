@@ -105,3 +105,22 @@ Deno.test("drift: a replica that does not lead knows of its own proxies alone, a
   settled();
   assertEquals(await oldest(), undefined);
 });
+
+Deno.test("drift: only so many Gateways are told apart, and one that goes makes room", async () => {
+  const clock = new FakeClock(), metrics = createMetrics({ clock, version: "1" }), graph = new Graph();
+  const verdicts = graph.source<Verdict>("verdicts"), proxies = graph.source<readonly Proxy[]>("proxies");
+  const settled = watchDrift({ metrics, verdicts, proxies, report: () => [], leading: () => true, clock });
+  const key = (i: number) => `default/web-${i}|HTTPRoute/default/${i}`;
+  for (let i = 0; i < 1100; i++) verdicts.set(key(i), { generation: 1, state: "pending", message: "" });
+  const told = async () => {
+    graph.settle();
+    settled();
+    const text = await metrics.render();
+    return [...text.matchAll(/^gatehouse_(contributions|oldest_unprogrammed_seconds|proxies)\{.*$/gm)].length;
+  };
+  assertEquals(await told(), 1000 * 7);
+  verdicts.delete(key(0));
+  assertEquals(await told(), 1000 * 7);
+  for (let i = 10; i < 1100; i++) verdicts.delete(key(i));
+  assertEquals(await told(), 9 * 7);
+});
