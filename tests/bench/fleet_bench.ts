@@ -46,7 +46,7 @@ async function measure(proxies: number, report: Report): Promise<void> {
       "--allow-all",
       "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30",
       script,
-      `${routes}`,
+      ...[`${routes}`, `${proxies}`],
     ],
     stdin: "piped",
     stdout: "piped",

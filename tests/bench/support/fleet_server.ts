@@ -1,6 +1,6 @@
 /**
- * The xDS server and the tables of an operator, in a process of its own: what many proxies cost is not to be mixed with what their
- * stand-ins cost. Prints how to connect, then does what each line of its input says.
+ * The xDS server, the ledger and the tables of an operator, in a process of its own: what many proxies cost is not to be
+ * mixed with what their stand-ins cost. Prints how to connect, then does what each line of its input says.
  *
  * @module
  */
@@ -10,11 +10,12 @@ import { silentLog } from "../../../controllers/runtime/log.ts";
 import { createAuthority, issue } from "../../../controllers/runtime/pki.ts";
 import { XdsCache } from "../../../xds/cache.ts";
 import { startXdsServer } from "../../../xds/grpc/server.ts";
+import { Ledger } from "../../../xds/ledger/mod.ts";
 import { TextLineStream } from "../../support/lines.ts";
 import { route } from "./objects.ts";
 import { scene, Tables } from "./tables.ts";
 
-const routes = Number(Deno.args[0]), services = Math.ceil(routes / 5);
+const [routes = 0, proxies = 0] = Deno.args.map(Number), services = Math.ceil(routes / 5);
 const now = Date.now();
 const validity = { notBefore: new Date(now - 60_000), notAfter: new Date(now + 3_600_000) };
 const authority = await createAuthority({ commonName: "bench", ...validity });
@@ -27,8 +28,16 @@ const server = await issue(authority, {
 const client = await issue(authority, { commonName: "c", usages: ["client"], ...validity });
 
 const tables = new Tables("127.0.60.2", scene({ routes, services, endpoints: 10 }));
+tables.world.proxies.set("default/web", Array.from({ length: proxies }, (_, i) => ({ id: `proxy-${i}` })));
 const cache = new XdsCache();
-cache.update(tables.resources);
+const ledger = new Ledger({
+  ...{ contributions: tables.ir.contributions, resources: tables.resources },
+  ...{ proxies: tables.world.proxies, verdicts: tables.world.verdicts, rejections: tables.world.rejections },
+  clock: systemClock,
+  wake: () => queueMicrotask(settle),
+});
+handOver(); // What the tables began with.
+settle();
 await using xds = await startXdsServer({
   cache,
   tls: { ...server, clientAuthority: authority.certificate },
@@ -37,7 +46,7 @@ await using xds = await startXdsServer({
   port: 0,
   clock: systemClock,
   log: silentLog,
-  onEvent: () => {},
+  onEvent: (event) => ledger.observe(event),
 });
 console.log(JSON.stringify({ port: xds.port, authority: authority.certificate, client }));
 
@@ -47,6 +56,17 @@ for await (
 ) {
   if (line !== "edit") continue;
   tables.set(route((++edits * 7) % routes, { services, edit: edits }));
-  tables.settle();
+  settle();
+}
+
+function settle(): void {
+  do {
+    tables.settle();
+    handOver();
+  } while (tables.graph.pending);
+}
+
+function handOver(): void {
   cache.update(tables.resources);
+  ledger.settled();
 }

@@ -5,6 +5,7 @@
  */
 import { type ApiObject, keyOf } from "../../../crds/kind.ts";
 import { systemClock } from "../../../controllers/runtime/clock.ts";
+import type { Ir } from "../../../controllers/ir/mod.ts";
 import { Graph, type Settlement, type Table } from "../../../controllers/runtime/graph.ts";
 import { sourceOf } from "../../../controllers/translate/batch.ts";
 import { createWorld, defaultConfig, deriveIr, type ToldWorld } from "../../../controllers/translate/mod.ts";
@@ -15,11 +16,8 @@ import { endpointSlice, gateway, gatewayClass, namespace, route, service, stored
 export class Tables {
   readonly graph = new Graph({ clock: systemClock });
   readonly world: ToldWorld = createWorld(this.graph);
-  readonly resources: Table<XdsResource> = deriveXds(
-    this.graph,
-    deriveIr(this.graph, this.world, defaultConfig).ir,
-    { reusePort: false },
-  );
+  readonly ir: Ir = deriveIr(this.graph, this.world, defaultConfig).ir;
+  readonly resources: Table<XdsResource> = deriveXds(this.graph, this.ir, { reusePort: false });
   /** What the objects took that it began with. */
   readonly first: Settlement;
   #edits = 0;
