@@ -126,7 +126,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
   const connections = new Connections({ server: "xDS server", limits, clock, log });
   const refusals = new Repeats({ clock });
   /** With their peers, which are not to be asked for later: a session that has ended throws. */
-  const sessions = new Map<http2.Http2Session, Address>();
+  const sessions = new Map<http2.Http2Session, { readonly peer: Address; readonly pings: Disposable }>();
   const streams = new Set<Promise<void>>();
   const closing = new AbortController();
   const life = linkSignals(closing.signal, ...(options.signal ? [options.signal] : []));
@@ -141,9 +141,9 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     destroyLater(session);
     const { remoteAddress, remotePort } = session.socket;
     const peer = { remoteAddress, remotePort };
-    sessions.set(session, peer);
-    if (closing.signal.aborted) session.close(); // Its handshake has taken that long.
     const pings = keepAlive(session, options, () => connections.cut(peer, "no answer to a ping"));
+    sessions.set(session, { peer, pings });
+    if (closing.signal.aborted) session.close(); // Its handshake has taken that long.
     session.on("close", () => {
       pings[Symbol.dispose]();
       sessions.delete(session);
@@ -152,9 +152,9 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
   });
   server.on("stream", (stream, headers) => {
     stream.on("error", (error) => log.debug("xDS stream failed", { error }));
-    const peer = stream.session && sessions.get(stream.session);
-    if (!peer) return;
-    const serving = () => connections.use(peer, true);
+    const session = stream.session && sessions.get(stream.session);
+    if (!session) return;
+    const serving = () => connections.use(session.peer, true);
     const run = handle(stream, headers, { ...options, refusals, serving }, life.signal)
       .finally(() => streams.delete(run));
     streams.add(run);
@@ -170,6 +170,8 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     using grace = clock.timer(options.grace ?? 2_000, () => connections.destroy());
     void grace;
     await Promise.all([closed, ...streams]);
+    // Sessions whose connections were cut may not have heard of it yet.
+    for (const { pings } of sessions.values()) pings[Symbol.dispose]();
     life[Symbol.dispose]();
   });
   return {
@@ -209,17 +211,22 @@ function keepAlive(
   cut: () => void,
 ): Disposable {
   const { interval, timeout } = ping ?? { interval: 15_000, timeout: 10_000 };
-  let timer: Disposable;
+  let timer: Disposable, over = false;
   const beat = () => {
     if (session.destroyed || session.closed) return;
     timer = clock.timer(timeout, cut);
     session.ping((error) => {
       timer[Symbol.dispose]();
-      if (!error) timer = clock.timer(interval, beat);
+      if (!error && !over) timer = clock.timer(interval, beat);
     });
   };
   timer = clock.timer(interval, beat);
-  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
+  return {
+    [Symbol.dispose]: () => {
+      over = true;
+      timer[Symbol.dispose]();
+    },
+  };
 }
 
 async function handle(
