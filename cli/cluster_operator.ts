@@ -54,6 +54,8 @@ export interface ClusterOperatorOptions {
   /** Names of what is the installation's own. */
   readonly lease: string;
   readonly authority: string;
+  /** How long a certificate of this replica is good, in milliseconds. */
+  readonly certificateLifetime: number;
   /** 0 for any that is free. */
   readonly ports: { readonly xds: number; readonly reports: number; readonly http: number };
   readonly clock: Clock;
@@ -85,6 +87,7 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
       dnsNames: [xdsServerName(replica)],
       usages: ["server", "client"],
     },
+    life: options.certificateLifetime,
     times: authorityTimes,
     clock,
     log,

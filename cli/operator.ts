@@ -5,7 +5,14 @@
  */
 import type { Command } from "commander";
 import type { Io } from "./io.ts";
-import { contextOption, logFormatOption, logLevelOption, names, port } from "./options.ts";
+import {
+  certificateLifetimeOption,
+  contextOption,
+  logFormatOption,
+  logLevelOption,
+  names,
+  port,
+} from "./options.ts";
 import { openLog } from "./process_log.ts";
 import { until } from "./until.ts";
 
@@ -20,6 +27,7 @@ interface Options {
   readonly classNames: readonly string[];
   readonly envoyImage: string;
   readonly clusterDomain: string;
+  readonly certificateLifetime: number;
   readonly xdsPort: number;
   readonly reportPort: number;
   readonly httpPort: number;
@@ -53,6 +61,7 @@ export function registerOperator(program: Command, io: Io): void {
     )
     .option("--envoy-image <image>", "the Envoy to run where no EnvoyFleet says otherwise", envoyImage)
     .option("--cluster-domain <domain>", "the DNS domain of Services", "cluster.local")
+    .addOption(certificateLifetimeOption())
     .option("--xds-port <port>", "port for Envoys", port, 18000)
     .option("--report-port <port>", "port for other replicas", port, 18001)
     .option("--http-port <port>", "port for /livez, /readyz and /metrics", port, 8081)
@@ -99,6 +108,7 @@ Examples:
         image: options.envoyImage,
         lease: options.leaseName,
         authority: `${options.leaseName}-xds-authority`,
+        certificateLifetime: options.certificateLifetime,
         ports: { xds: options.xdsPort, reports: options.reportPort, http: options.httpPort },
         clock,
         log,

@@ -4,6 +4,7 @@
  * @module
  */
 import { InvalidArgumentError, Option } from "commander";
+import { durationMs } from "../crds/schema/formats.ts";
 import type { Config } from "../controllers/translate/mod.ts";
 
 /** `-o, --output`; the first format is the default. */
@@ -72,6 +73,21 @@ export function port(text: string): number {
     throw new InvalidArgumentError(`Expected a port from 0 to 65535.`);
   }
   return value;
+}
+
+/** How long the certificates of an operator's replicas are good, in milliseconds. */
+export function certificateLifetimeOption(): Option {
+  const least = "30s", most = "720h", standard = "24h";
+  return new Option(
+    "--certificate-lifetime <duration>",
+    `how long a replica's certificate is good, from ${least} to ${most}; after two thirds of it there is another`,
+  ).default(durationMs(standard), standard).argParser((text) => {
+    const value = durationMs(text);
+    if (value === undefined || value < durationMs(least)! || value > durationMs(most)!) {
+      throw new InvalidArgumentError(`Expected a duration from ${least} to ${most}, such as 12h or 1h30m.`);
+    }
+    return value;
+  });
 }
 
 /** Collects an option that may be given several times. */

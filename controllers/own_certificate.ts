@@ -18,15 +18,13 @@ export interface OwnCertificateOptions {
   /** What the certificate says. */
   readonly leaf: Omit<Leaf, "notBefore" | "notAfter">;
   /** How long one is good, in milliseconds; after two thirds of it there is another. */
-  readonly life?: number;
+  readonly life: number;
   readonly times: AuthorityTimes;
   readonly clock: Clock;
   readonly log: Log;
   /** Told of the first one, and whenever there is another or others are trusted. */
   readonly changed: (credentials: Credentials) => void;
 }
-
-const day = 24 * 3600 * 1000;
 
 /** After how long to look whether another authority signs by now, and how soon at the earliest, in milliseconds. */
 const latest = 60_000, soonest = 1_000;
@@ -65,7 +63,7 @@ export class OwnCertificate {
   }
 
   async #renew(now: number): Promise<void> {
-    const { leaf, life = day, times, log, changed } = this.#options;
+    const { leaf, life, times, log, changed } = this.#options;
     const authorities = this.#authorities, signer = signerOf(authorities, now, times);
     // What there is goes on: it may still be good, and nothing is surely not.
     if (!signer) return;

@@ -108,6 +108,7 @@ class Cluster implements AsyncDisposable {
       image: "envoy",
       lease: "gatehouse",
       authority: "gatehouse-xds-authority",
+      certificateLifetime: 24 * 3600_000,
       ports: { xds: 0, reports: 0, http: 0 },
       clock,
       log: silentLog,

@@ -48,7 +48,9 @@ Deno.test("version tells what it works with, without network and without Envoy",
 });
 
 Deno.test("wrong usage is explained on standard error, with status 2", async () => {
-  for (const args of [["nonsense"], ["expose", "web"], ["echo", "--port", "x"], ["status", "-o", "toml"]]) {
+  const lifetimes = ["29s", "721h", "1d"].map((lifetime) => ["operator", "--certificate-lifetime", lifetime]);
+  const wrong = [["nonsense"], ["expose", "web"], ["echo", "--port", "x"], ["status", "-o", "toml"]];
+  for (const args of [...wrong, ...lifetimes]) {
     const { code, out, err } = await run(gatehouse(...args));
     assertEquals([code, out], [2, ""], args.join(" "));
     assertMatch(err, /^error: /);

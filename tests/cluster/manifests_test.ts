@@ -104,6 +104,11 @@ Deno.test("values do what they say", async (t) => {
     assert(job.spec.template.spec.containers[0].args.includes("--watch-namespaces=team-a,team-b"));
   });
 
+  await t.step("certificateLifetime", async () => {
+    const [{ spec }] = ofKind(await helm.template({ certificateLifetime: "12h" }), "Deployment");
+    assert(spec.template.spec.containers[0].args.includes("--certificate-lifetime=12h"));
+  });
+
   await t.step("userRoles.aggregate", async () => {
     const aggregated = await helm.template({ "userRoles.aggregate": true });
     const into = (name: string) =>
@@ -148,6 +153,7 @@ Deno.test("what is no value, or none of its kind, is refused", async () => {
     ["replica", 3, "'replica' not allowed"],
     ["log.levle", "debug", "'levle' not allowed"],
     ["log.level", "loud", "at '/log/level'"],
+    ["certificateLifetime", "1 day", "at '/certificateLifetime'"],
     ["replicas", "three", "at '/replicas'"],
     ["controllerName", "gatehouse", "at '/controllerName'"],
     ["watchNamespaces", "team-a", "at '/watchNamespaces'"],

@@ -142,6 +142,7 @@ export class Life implements AsyncDisposable {
       image: "envoy",
       lease: lease.name,
       authority: "gatehouse-xds-authority",
+      certificateLifetime: 24 * 3600_000,
       ports: { xds: 0, reports: 0, http: 0 },
       clock,
       log: silentLog,
