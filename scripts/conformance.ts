@@ -64,11 +64,13 @@ async function main(flags: readonly string[], options: Options): Promise<boolean
       const start = performance.now();
       const outcome = await runOn(version, program, name, images, flags, options);
       tell(outcome, name, (performance.now() - start) / 1000);
-      const { passed, failed, skipped, broken } = outcome;
+      const { passed, failed, skipped, unclaimed, broken } = outcome;
       total.passed += passed.length;
       total.failed += failed.length + (broken === undefined ? 0 : 1);
       // Whoever runs all of a profile wants all of it.
       if (options.run === undefined) total.failed += skipped.length;
+      // What is about pods is not claimed where there are none.
+      if (options.run === undefined && !options.local) total.failed += unclaimed.length;
     }
   }
   await Deno.writeTextFile(`${results}/summary.json`, JSON.stringify(total) + "\n");
@@ -114,14 +116,14 @@ async function keepLogs(from: string, to: string): Promise<void> {
 }
 
 function tell(
-  { passed, failed, skipped, unsupported, broken }: Outcome,
+  { passed, failed, skipped, unclaimed, broken }: Outcome,
   name: string,
   seconds: number,
 ): void {
   if (broken !== undefined) console.log(`The suite gave no result; its last words:\n${broken}`);
   for (const test of failed) console.log(`FAILED ${test}`);
   for (const test of skipped) console.log(`SKIPPED ${test}`);
-  if (unsupported.length > 0) console.log(`not claimed: ${unsupported.join(", ")}`);
+  for (const feature of unclaimed) console.log(`NOT CLAIMED ${feature}`);
   console.log(
     `${name}: ${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped, ${
       seconds.toFixed(0)

@@ -6,7 +6,7 @@ const report = `
 profiles:
 - name: GATEWAY-HTTP
   core: { result: success, skippedTests: [B, A] }
-  extended: { result: partial, skippedTests: [A], unsupportedFeatures: [HTTPRouteX] }
+  extended: { result: partial, skippedTests: [A], unsupportedFeatures: [HTTPRouteX, ClusterTrustBundle] }
 `;
 
 Deno.test("conformance: tests are counted by name, their parts are not, and what a profile wants and did not run is told", () => {
@@ -24,7 +24,7 @@ Deno.test("conformance: tests are counted by name, their parts are not, and what
     passed: ["One"],
     failed: ["Two"],
     skipped: ["A", "B"],
-    unsupported: ["HTTPRouteX"],
+    unclaimed: ["HTTPRouteX"],
   });
 });
 
