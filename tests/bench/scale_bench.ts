@@ -7,7 +7,7 @@
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import type { ApiObject } from "../../crds/kind.ts";
 import type { Bench, Report } from "./bench.ts";
-import { endpointSlice, namespace, route, service } from "./support/objects.ts";
+import { endpointSlice, gateway, namespace, route, service } from "./support/objects.ts";
 import { Stand } from "./support/stand.ts";
 import { scene } from "./support/tables.ts";
 
@@ -91,6 +91,22 @@ async function measure(routes: number, report: Report): Promise<void> {
     3,
   );
   report.value(`one of ${10 * services} endpoints moved: sent`, "bytes", bytes, { most: 1_000 });
+
+  const meanwhile = async (what: string, ...steps: readonly (() => Promise<void>)[]) => {
+    await using watched = probe(stand);
+    for (const step of steps) {
+      await step();
+      await systemClock.sleep(2_000);
+    }
+    report.value(`${what}: longest wait of a probe meanwhile`, "ms", await watched.longest(), { most: 50 });
+  };
+  await meanwhile(
+    "the Gateway takes other hostnames, and all again",
+    () => stand.write([gateway({ hostname: "*.example.com" })]),
+    () => stand.write([gateway()]),
+  );
+  const more = Array.from({ length: 500 }, (_, i) => route(routes + i, { services }));
+  await meanwhile("500 routes come and go", () => stand.write(more), () => stand.delete(more));
 
   const strangers = Array.from({ length: 500 }, (_, i) => [secret(i), service(services + i)]).flat();
   const before = await stand.metrics();

@@ -23,8 +23,8 @@ export function gatewayClass(): ApiObject {
   } as ApiObject;
 }
 
-/** The one Gateway; ListenerSets may add to it if it is `shared`. */
-export function gateway({ shared = false } = {}): ApiObject {
+/** The one Gateway; ListenerSets may add to it if it is `shared`. Without a hostname it takes all. */
+export function gateway({ shared = false, hostname = undefined as string | undefined } = {}): ApiObject {
   return object(gatewayApi, "Gateway", "web", {
     spec: {
       gatewayClassName: "gatehouse",
@@ -33,6 +33,7 @@ export function gateway({ shared = false } = {}): ApiObject {
         name: "http",
         port: 80,
         protocol: "HTTP",
+        ...hostname !== undefined && { hostname },
         allowedRoutes: { namespaces: { from: "Same" } },
       }],
     },
