@@ -12,7 +12,7 @@ export interface XdsMetrics {
   stream(change: 1 | -1): void;
   /** A response has been written. */
   pushed(type: ResourceType, resources: number, removed: number, bytes: number): void;
-  /** A proxy has acknowledged a resource, whose current version is `milliseconds` old. */
+  /** A proxy that had all before has acknowledged a resource, whose current version is `milliseconds` old. */
   acked(id: ResourceId, milliseconds: number): void;
   /** A proxy has refused a resource. */
   nacked(id: ResourceId): void;

@@ -120,9 +120,12 @@ export const definitions = {
   xdsStreams: gauge("gatehouse_xds_streams", "Proxies that are connected"),
   xdsPushes: counter("gatehouse_xds_pushes_total", "Responses sent to proxies", ["type"]),
   xdsBytes: counter("gatehouse_xds_sent_bytes_total", "Bytes of the responses sent to proxies", ["type"]),
-  xdsAckTime: histogram("gatehouse_xds_ack_seconds", "Time until a proxy acknowledges a response", short, [
-    "type",
-  ]),
+  xdsAckTime: histogram(
+    "gatehouse_xds_ack_seconds",
+    "Time until a proxy acknowledges a change, except for what it catches up with after connecting",
+    short,
+    ["type"],
+  ),
   xdsNacks: counter("gatehouse_xds_nacks_total", "Resources that a proxy rejected", ["type"]),
 
   // what is written

@@ -61,6 +61,26 @@ Deno.test("a proxy that joins, restarts or leaves later changes nothing; a new g
   assertEquals(w.verdict("A"), "programmed 2");
 });
 
+Deno.test("how long a proxy takes is measured for changes, not for what it catches up with after connecting", async () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("A", 1, piece("A/0", "one"));
+  w.settle();
+  await w.clock.advance(60_000);
+  a!.connect().takeAll();
+  assertEquals(w.ages, []);
+  w.contribute("A", 2, piece("A/0", "two"));
+  w.settle();
+  await w.clock.advance(30);
+  a!.takeAll();
+  assertEquals(w.ages, [30]);
+  await w.clock.advance(60_000);
+  a!.restart();
+  a!.takeAll();
+  a!.disconnect();
+  a!.connect().takeAll();
+  assertEquals(w.ages, [30]);
+});
+
 Deno.test("a generation that changes nothing for the proxies is programmed at once", () => {
   const { world: w, proxies: [a] } = world("a");
   w.contribute("A", 1, piece("A/0", "one"));

@@ -314,10 +314,14 @@ export class GatewayLedger {
     return this.#entries.size === 0 && this.#progress.empty && this.#peers.empty;
   }
 
-  /** How long ago a version became the current one, in milliseconds; undefined if it is not. */
-  age(id: ResourceId, version: string | undefined, now: number): number | undefined {
+  /**
+   * How long ago a version became the current one that a proxy acknowledges, in milliseconds; undefined if it is not. What a proxy
+   * catches up with after it has connected may be of any age, which says nothing of the proxy.
+   */
+  age(proxy: string, id: ResourceId, version: string | undefined, now: number): number | undefined {
     const current = this.#progress.current(id);
-    return current === undefined || current !== version ? undefined : now - this.#progress.currentSince(id);
+    const counts = current !== undefined && current === version && !this.#progress.known(proxy)?.arrival;
+    return counts ? now - this.#progress.currentSince(id) : undefined;
   }
 
   report(): readonly ProxyReport[] {

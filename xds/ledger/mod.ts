@@ -147,7 +147,7 @@ export class Ledger implements Disposable {
     const { clock, metrics = noMetrics } = this.#options;
     const now = clock.monotonic(), ledger = this.#of(event.gateway);
     if (event.type === "acked") {
-      const age = ledger.age(event.id, event.version, now);
+      const age = ledger.age(event.proxy, event.id, event.version, now);
       if (age !== undefined) metrics.acked(event.id, age);
     } else if (event.type === "nacked") metrics.nacked(event.id);
     ledger.observe(event, now);

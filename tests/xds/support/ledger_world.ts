@@ -14,6 +14,7 @@ import type {
 import { equal } from "../../../controllers/runtime/equal.ts";
 import { Graph } from "../../../controllers/runtime/graph.ts";
 import { Ledger } from "../../../xds/ledger/mod.ts";
+import { noMetrics } from "../../../xds/metrics.ts";
 import { type ProxyEvent, resourceKey, splitResourceKey, type XdsResource } from "../../../xds/types.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { resource } from "./fake_envoy.ts";
@@ -37,6 +38,8 @@ export class LedgerWorld {
   readonly ledger: Ledger;
   wakes = 0;
   settles = 0;
+  /** How old versions were when they were acknowledged, as far as that counts, in milliseconds. */
+  readonly ages: number[] = [];
 
   constructor({ leading = true }: { readonly leading?: boolean } = {}) {
     this.ledger = new Ledger({
@@ -47,6 +50,7 @@ export class LedgerWorld {
       rejections: this.rejections,
       clock: this.clock,
       wake: () => this.wakes++,
+      metrics: { ...noMetrics, acked: (_id, milliseconds) => void this.ages.push(milliseconds) },
       leading,
     });
   }
