@@ -23,7 +23,7 @@ Deno.test("the bundle is the same, wherever it is made", async () => {
       env: { PATH: path, HOME: Deno.env.get("HOME") ?? elsewhere, NO_COLOR: "1" },
     });
     const made = await Deno.readFile(`${elsewhere}/build/gatehouse.js`);
-    const { "gatehouse/gatehouse": image } = await allImages(tools);
+    const { "localhost/gatehouse": image } = await allImages(tools);
     const [layer] = image!.layers, run = await Deno.readFile(layer! + image!.entrypoint.at(-1)!);
     assert(made.length > 100_000);
     assert(!new TextDecoder().decode(made).includes("../../"), "nothing in it tells of this machine");

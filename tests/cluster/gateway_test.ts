@@ -45,7 +45,7 @@ const web: readonly Json[] = [
     spec: {
       containers: [{
         name: "echo",
-        image: "gatehouse/gatehouse:test",
+        image: "localhost/gatehouse:test",
         args: ["echo", "--host=0.0.0.0", "--port=8080", "--name=echo"],
         readinessProbe: { httpGet: { port: 8080, path: "/" }, periodSeconds: 1 },
       }],

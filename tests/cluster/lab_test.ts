@@ -37,7 +37,7 @@ function server(name: string, more: { readonly pod?: object; readonly container?
     spec: {
       containers: [{
         name: "main",
-        image: "gatehouse/gatehouse:test",
+        image: "localhost/gatehouse:test",
         args: ["echo", "--host=0.0.0.0", "--port=8080", `--name=${name}`],
         readinessProbe: { httpGet: { port: 8080, path: "/" }, periodSeconds: 1 },
         ...more.container,

@@ -47,7 +47,7 @@ Deno.test("the image reads, writes and starts nothing but what it is for", async
         restartPolicy: "Never",
         containers: [{
           name: "attempt",
-          image: "gatehouse/gatehouse:0.1.0",
+          image: "localhost/gatehouse:0.1.0",
           command,
           volumeMounts: [{ name: "script", mountPath: "/var/run/secrets/attempt" }],
         }],

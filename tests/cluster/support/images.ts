@@ -56,7 +56,7 @@ export async function allImages(options: CacheOptions): Promise<Images> {
       entrypoint: ["/usr/local/bin/envoy"],
       user: nonroot,
     },
-    "gatehouse/gatehouse": {
+    "localhost/gatehouse": {
       layers: [await application(options), await alone("deno", Deno.version.deno, Deno.execPath(), options)],
       entrypoint: await entrypoint(),
       user: nonroot,

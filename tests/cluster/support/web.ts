@@ -18,7 +18,7 @@ export const backend: readonly Json[] = [
       securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
       containers: [{
         name: "echo",
-        image: "gatehouse/gatehouse:test",
+        image: "localhost/gatehouse:test",
         args: ["echo", "--host=0.0.0.0", "--port=8080", "--name=echo"],
         securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
         readinessProbe: { httpGet: { port: 8080, path: "/" }, periodSeconds: 1 },

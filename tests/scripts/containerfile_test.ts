@@ -1,0 +1,21 @@
+/** What cannot be built here is at least of one mind with what is installed, tested and documented. */
+import { assert, assertEquals } from "@std/assert";
+import { parse } from "yaml";
+import { root } from "../support/command.ts";
+
+const read = (file: string): Promise<string> => Deno.readTextFile(root + file);
+
+Deno.test("containerfile: the image that is documented is the one that is installed, and no stranger's", async () => {
+  const { image } = parse(await read("deploy/helm/gatehouse/values.yaml"));
+  const { appVersion } = parse(await read("deploy/helm/gatehouse/Chart.yaml"));
+  const name = `${image.repository}:${appVersion}`;
+  assert(
+    name.startsWith("localhost/"),
+    "a name without a registry is one on Docker Hub, and anybody's there",
+  );
+  for (const file of ["README.md", "docs/on-a-cluster.md", "deploy/Containerfile"]) {
+    const tags = [...(await read(file)).matchAll(/podman build .*?-t (\S+)/g)].map(([, tag]) => tag);
+    assert(tags.length > 0, file);
+    assertEquals(tags.filter((tag) => tag !== name), [], file);
+  }
+});
