@@ -19,3 +19,12 @@ Deno.test("containerfile: the image that is documented is the one that is instal
     assertEquals(tags.filter((tag) => tag !== name), [], file);
   }
 });
+
+Deno.test("containerfile: no builder is handed what belongs to this machine", async () => {
+  // The one name that Docker reads; Podman and Buildah do, too.
+  const left = (await read(".dockerignore")).trim().split("\n");
+  for (const line of (await read(".gitignore")).trim().split("\n")) {
+    assert(left.includes(line.replaceAll(/^\/|\/$/g, "")), `${line} is in no commit, and in no image`);
+  }
+  assert(left.includes(".git"));
+});
