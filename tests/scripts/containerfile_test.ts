@@ -28,3 +28,22 @@ Deno.test("containerfile: no builder is handed what belongs to this machine", as
   }
   assert(left.includes(".git"));
 });
+
+Deno.test("containerfile: both images run with the same rights, and Deno in the version of the tests", async () => {
+  const text = (await read("deploy/Containerfile")).replaceAll("\\\n", " ");
+  const flags = (line: RegExp) => {
+    const [, words = ""] = line.exec(text) ?? [];
+    return words.split(/[\s"[\],]+/).filter((word) => /^--(allow|deny|no-prompt)/.test(word)).toSorted();
+  };
+  const compiled = flags(/^RUN deno compile (.*)$/m);
+  assertEquals(compiled, [
+    "--allow-env",
+    "--allow-net",
+    "--allow-read=/var/run/secrets",
+    "--allow-sys=hostname",
+    "--no-prompt",
+  ]);
+  assertEquals(flags(/^ENTRYPOINT (.*"run".*)$/m), compiled);
+  const [, deno] = /^ARG DENO=(.*)$/m.exec(text) ?? [];
+  assertEquals(deno, /^deno_version=(.*)$/m.exec(await read(".ci/run"))![1]);
+});

@@ -60,7 +60,7 @@ export async function allImages(options: CacheOptions): Promise<Images> {
       layers: [await application(options), await alone("deno", Deno.version.deno, Deno.execPath(), options)],
       entrypoint: await entrypoint(),
       user: nonroot,
-      env: ["DENO_DIR=/tmp/deno", "NO_COLOR=1"],
+      env: (await instruction("ENV")).split(" "),
     },
     "host/shell": { layers: [], host: true, entrypoint: ["/bin/sh", "-c"] },
   };
@@ -68,13 +68,16 @@ export async function allImages(options: CacheOptions): Promise<Images> {
 
 /** What the image of a cluster starts: permissions and all, as the Containerfile says. */
 export async function entrypoint(): Promise<readonly string[]> {
+  return JSON.parse(await instruction("ENTRYPOINT"));
+}
+
+/** What an instruction says in the stage of the Containerfile whose image this is. */
+async function instruction(name: string): Promise<string> {
   const text = await Deno.readTextFile(`${root}deploy/Containerfile`);
-  const lines = [...text.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, list]) =>
-    JSON.parse(list!) as string[]
-  );
-  const found = lines.find((words) => words.at(-1) === bundle);
-  if (!found) throw new Error(`deploy/Containerfile has no ENTRYPOINT that ends with ${bundle}`);
-  return found;
+  const stage = text.split(/^FROM /m).find((stage) => /^\S+ AS bundle$/m.test(stage)) ?? "";
+  const [, words] = new RegExp(`^${name} (.*)$`, "m").exec(stage) ?? [];
+  if (words === undefined) throw new Error(`deploy/Containerfile has no ${name} in the stage "bundle"`);
+  return words;
 }
 
 /** A folder with one dynamic program, the few libraries that it needs, and the machine's certificates. */
