@@ -100,7 +100,7 @@ export function rightsOf({ lease, authority }: RightsOptions): Rights {
         apiGroups: [""],
         resources: ["secrets"],
         resourceNames: [authority],
-        verbs: ["get", "list", "watch", "update", "patch"],
+        verbs: ["list", "watch", "patch"],
       },
     ],
   };
