@@ -112,6 +112,19 @@ Deno.test("a Gateway on a cluster", async (t) => {
     assertEquals(pods.items.length, 2);
   });
 
+  await t.step("each request is a line of JSON in the log of its proxy", async () => {
+    const line = await cluster.until({ what: "the request in a log", seconds: 30 }, async () => {
+      const logs = await Promise.all(
+        (await podsOf(cluster)).map((pod) => cluster.logs({ namespace: edge, pod, container: "envoy" })),
+      );
+      return logs.join("\n").split("\n").find((line) => line.startsWith("{"));
+    });
+    const { method, path, status, gateway, route, cluster: backend } = JSON.parse(line);
+    assertEquals([method, path, status, gateway], ["GET", "/", 200, `${edge}/web`]);
+    assertStringIncludes(route, "default/echo");
+    assertStringIncludes(backend, "default/echo");
+  });
+
   await t.step("another template replaces its proxies, and loses no request", async () => {
     const address = await programmed(cluster);
     await using traffic = sendTraffic(cluster, address, "echo.example.com");
