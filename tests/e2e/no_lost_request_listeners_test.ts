@@ -5,7 +5,7 @@
  * @module
  */
 import { createAuthority, issue } from "../../controllers/runtime/pki.ts";
-import { gateway, httpRoute, secret } from "../../crds/mod.ts";
+import { gateway, httpRoute, listenerSet, secret } from "../../crds/mod.ts";
 import { serveBackend } from "./backends.ts";
 import {
   arrived,
@@ -71,6 +71,60 @@ Deno.test("no lost request: hostnames of listeners and listeners come and go", a
     }
   }
   await finish(traffic, 26 * between);
+});
+
+Deno.test("no lost request: ListenerSets take hostnames over from their Gateway and from each other, and give them back", async () => {
+  await using stack = new AsyncDisposableStack();
+  const web = stack.use(await start("127.0.58.9"));
+  const { kube } = web, namespace = "default";
+  stack.use(serveBackend("app", "127.69.0.1"));
+  await create(web, "app", ["127.69.0.1"]);
+  const allowedListeners = { namespaces: { from: "Same" } };
+  const spec = { gatewayClassName: "gatehouse", listeners: [http], allowedListeners };
+  await kube.create(gateway, { ...gatewayNamed("web"), spec });
+  const rules = [{ backendRefs: backendRefs("app") }], sets = ["a", "b"];
+  await createRoute(web, "www", rules);
+  // The same by way of the sets, which are not there yet.
+  const parentRefs = sets.map((name) => ({ kind: "ListenerSet", name }));
+  await kube.create(httpRoute, {
+    ...routeNamed("sets", rules),
+    spec: { parentRefs, hostnames: ["www.example.com"], rules },
+  });
+  await using traffic = startTraffic({ address: web.address, targets, judge: from("app") });
+  const set = async (name: string, ...hostnames: readonly string[]) => {
+    const listeners = hostnames.map((hostname, i) => ({ ...http, name: `l${i}`, hostname }));
+    await traffic.more(between);
+    await arrived(
+      web,
+      traffic,
+      await kube.create(listenerSet, {
+        apiVersion: "gateway.networking.k8s.io/v1",
+        kind: "ListenerSet",
+        metadata: { name, namespace },
+        spec: { parentRef: { name: "web" }, listeners },
+      }),
+    );
+  };
+  const gone = async (name: string) => {
+    await traffic.more(between);
+    await kube.delete(listenerSet, { namespace, name });
+    await traffic.until(
+      `the operator sees that ${name} is gone`,
+      () => !web.local.operator.world.objects.ListenerSet.get(`${namespace}/${name}`),
+    );
+  };
+  for (let i = 0; i < 4; i++) {
+    await set("a", "*.example.org", "*.example.com");
+    await set("b", "www.example.com", "*.example.com");
+    await gone("a");
+    await gone("b");
+    await set("b", "www.example.com");
+    await set("a", "www.example.com", "a.example.com");
+    await gone("b");
+    await gone("a");
+  }
+  await traffic.more(between);
+  await finish(traffic, 33 * between);
 });
 
 Deno.test("no lost request: hostnames, listeners and certificates of HTTPS come and go", async () => {
