@@ -24,6 +24,7 @@ import {
   metadataOnly,
   type Sources,
   stamp,
+  timeStep,
   type Translation,
   type World,
 } from "../controllers/translate/mod.ts";
@@ -108,9 +109,6 @@ export interface Operator<P extends Platform = Platform> {
 const statusWorkers = 16;
 /** How many finalizers are added or let go at once. */
 const finalizerWorkers = 4;
-
-/** How often what expires is looked at, in milliseconds. */
-const timeStep = 60_000;
 
 /** Starts everything; resolves once the xDS server listens and the watches are under way. */
 export async function operate<P extends Platform>(options: OperateOptions<P>): Promise<Operator<P>> {

@@ -178,10 +178,16 @@ function dnsNamesOf({ subjectAltName }: X509Certificate): readonly string[] {
   );
 }
 
-/** Why a certificate is not valid at a moment, in milliseconds since 1970. */
+/** How often the time is told, in milliseconds: it may be that much later by now. */
+export const timeStep = 60_000;
+
+/**
+ * Why a certificate is not valid, whatever the moment between `now`, in milliseconds since 1970, and when the time is told
+ * again: one that has just been issued is not taken for one of the future.
+ */
 export function validityProblem({ notBefore, notAfter }: Certificate, now: number): string | undefined {
   if (now > notAfter) return `it expired on ${day(notAfter)}, renew it`;
-  if (now < notBefore) return `it is not valid before ${day(notBefore)}`;
+  if (now + timeStep < notBefore) return `it is not valid before ${day(notBefore)}`;
   return undefined;
 }
 

@@ -49,6 +49,7 @@ import type { DesiredStatus } from "./statuses.ts";
 import { deriveVirtualHosts } from "./virtual_hosts.ts";
 import type { World } from "./world.ts";
 
+export { timeStep } from "./certificates.ts";
 export { type Config, defaultConfig } from "./config.ts";
 export { type PatchOperation, stamp, type StatusWrite } from "./due.ts";
 export type { Fleet } from "./fleet.ts";

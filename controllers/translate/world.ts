@@ -47,7 +47,7 @@ export interface Sources {
   readonly refusals: Source<Refusal>;
   /**
    * The time, in milliseconds since 1970, under the key `now`: for what becomes untrue by itself, such as the validity of
-   * certificates. Set it every minute or so; without it nothing ever expires.
+   * certificates. Set it each `timeStep`; without it nothing ever expires.
    */
   readonly time: Source<number>;
 }
