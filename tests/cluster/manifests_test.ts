@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { definitions } from "../../controllers/runtime/metric_definitions.ts";
 import { root, succeed } from "../support/command.ts";
 import { findKubectl } from "../tools/kubectl.ts";
@@ -135,6 +135,75 @@ Deno.test("values do what they say", async (t) => {
       name: "standard",
       namespace: "gatehouse-system",
     });
+  });
+
+  await t.step(
+    "what is about pods is in the operator's, and what says where it may run in the hook's",
+    async () => {
+      const everywhere = {
+        imagePullSecrets: [{ name: "pull" }],
+        nodeSelector: { "kubernetes.io/arch": "amd64" },
+        tolerations: [{ key: "infra", operator: "Exists" }],
+      };
+      const own = {
+        affinity: { podAntiAffinity: {} },
+        priorityClassName: "system-cluster-critical",
+        topologySpreadConstraints: [{ topologyKey: "rack", maxSkew: 1, whenUnsatisfiable: "DoNotSchedule" }],
+      };
+      const resources = { requests: { cpu: "1", memory: "1Gi" }, limits: { memory: "1Gi" } };
+      const objects = await helm.template({
+        ...everywhere,
+        ...own,
+        resources,
+        podAnnotations: { note: "a" },
+        podLabels: { team: "b" },
+        "image.pullPolicy": "Always",
+        "envoy.image": "r.example.com/envoy:1",
+        clusterDomain: "example.local",
+        "log.format": "text",
+        extraArgs: ["--xds-port=18100"],
+        "serviceAccount.annotations": { role: "c" },
+      });
+      const [operator, hook] = ["Deployment", "Job"].map((kind) =>
+        objects.find((object) => object.kind === kind)!.spec.template
+      );
+      assertObjectMatch(operator.spec, { ...everywhere, ...own });
+      assertObjectMatch(hook.spec, everywhere);
+      for (const { spec: { containers: [container] } } of [operator, hook]) {
+        assertEquals([container.resources, container.imagePullPolicy], [resources, "Always"]);
+      }
+      assertObjectMatch(operator.metadata, { annotations: { note: "a" }, labels: { team: "b" } });
+      const { args } = operator.spec.containers[0];
+      for (
+        const arg of [
+          "--envoy-image=r.example.com/envoy:1",
+          "--cluster-domain=example.local",
+          "--log-format=text",
+          "--xds-port=18100",
+        ]
+      ) assert(args.includes(arg), arg);
+      assertEquals(ofKind(objects, "ServiceAccount")[0].metadata.annotations, { role: "c" });
+    },
+  );
+
+  await t.step("podDisruptionBudget.enabled, uninstallHook.enabled, gatewayClass.create", async () => {
+    const less = await helm.template({
+      "podDisruptionBudget.enabled": false,
+      "uninstallHook.enabled": false,
+      "gatewayClass.create": false,
+    });
+    const gone = standard.map(nameOf).filter((name) => !less.map(nameOf).includes(name));
+    assertEquals([...new Set(gone.map((name) => name.split(" ")[0]))].toSorted(), [
+      "ClusterRole",
+      "ClusterRoleBinding",
+      "GatewayClass",
+      "Job",
+      "PodDisruptionBudget",
+      "Role",
+      "RoleBinding",
+      "ServiceAccount",
+    ]);
+    assertEquals(less.filter(isHook), []);
   });
 
   await t.step("image.digest wins over image.tag", async () => {
