@@ -4,36 +4,11 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import type { Source } from "../../controllers/runtime/graph.ts";
-import { allKinds, type ApiObject, gateway, httpRoute, type Kind } from "../../crds/mod.ts";
-import { metadataOnly } from "../../controllers/translate/mod.ts";
-import { list } from "../../kube/list.ts";
+import { gateway, httpRoute } from "../../crds/mod.ts";
 import { gatewayNamed, get, routeNamed, startGateway, type TestGateway, versions } from "./gateway.ts";
+import { resync, sent } from "./resync.ts";
 
 const routes = 20;
-
-/** Tells the operator everything anew, as after a watch that had to start over. */
-async function resync({ kube, local: { operator } }: TestGateway): Promise<number> {
-  let objects = 0;
-  for (const [name, source] of Object.entries(operator.world.objects)) {
-    // A list of whole objects is not what these are watched as.
-    if (metadataOnly.has(name as keyof typeof operator.world.objects)) continue;
-    const kind = allKinds.find(({ kind }) => kind === name) as Kind;
-    const all = await list(kube, kind, { signal: AbortSignal.timeout(10_000) });
-    objects += all.objects.length;
-    const events = (async function* () {
-      yield { type: "replace", objects: all.objects } as const;
-    })();
-    await operator.loop.follow(kind.plural, events, source as unknown as Source<ApiObject>);
-  }
-  await operator.loop.idle();
-  return objects;
-}
-
-async function sent({ local: { operator } }: TestGateway): Promise<string> {
-  const text = await operator.metrics.render();
-  return text.split("\n").filter((line) => line.startsWith("gatehouse_xds_pushes_total")).join("\n");
-}
 
 Deno.test("ten resyncs send nothing and write nothing", async () => {
   await using web = await startGateway({ address: "127.0.47.1" });

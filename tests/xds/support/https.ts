@@ -9,6 +9,8 @@ import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 
 export interface Secure {
+  /** Whom to ask; 127.0.0.1 if absent. */
+  readonly address?: string;
   /** The name asked for (SNI); none if empty. */
   readonly servername?: string;
   /** The `Host` header, or `:authority`; the name asked for if absent. */
@@ -30,9 +32,9 @@ export interface SecureAnswer {
 
 function connect(port: number, options: Secure, alpn: readonly string[]): Promise<tls.TLSSocket> {
   const { promise, resolve, reject } = Promise.withResolvers<tls.TLSSocket>();
-  const { servername = "www.example.com", certificate, maxVersion } = options;
+  const { address = "127.0.0.1", servername = "www.example.com", certificate, maxVersion } = options;
   const socket = tls.connect({
-    host: "127.0.0.1",
+    host: address,
     port,
     servername,
     rejectUnauthorized: false, // Which certificate is shown is for the tests to look at.
