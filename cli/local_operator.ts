@@ -14,6 +14,7 @@ import type { Kube } from "../kube/types.ts";
 import { type AddressWant, choosePool, wantOf } from "../standalone/addresses.ts";
 import type { Pool } from "../standalone/addresses/pool.ts";
 import { DataPlane, type EnvoyFiles, type EnvoyInput } from "../standalone/data_plane.ts";
+import { systemAuthorities } from "../standalone/envoy/authorities.ts";
 import { cacheDirectory, type EnvoyBinary, findEnvoy } from "../standalone/envoy/find.ts";
 import { bootstrap } from "../xds/bootstrap.ts";
 import { sdsFiles } from "../xds/control_plane.ts";
@@ -105,7 +106,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     },
     serveXds: (parts) => serveXds({ hostname: "127.0.0.1", port: 0, authority }, parts),
     // Envoys of one user could otherwise share a port and not notice.
-    listeners: { reusePort: false },
+    xds: { reusePort: false, systemAuthorities: await systemAuthorities() },
     settled: (operator) => {
       if (operator.translation.gateways.changed.size > 0) started.dataPlane?.sync(wantsOf(operator));
       options.settled?.(operator);

@@ -74,8 +74,8 @@ export interface OperateOptions<P extends Platform> {
   readonly serveXds: (parts: XdsParts, platform: P) => Promise<XdsServer>;
   /** Who tells of what happens to objects, as Events; nobody does if absent. */
   readonly reporter?: { readonly controller: string; readonly instance: string };
-  /** How listeners are built. */
-  readonly listeners?: XdsOptions;
+  /** How resources are built for the proxies. */
+  readonly xds?: XdsOptions;
   /** Watches nothing but these namespaces; all by default. */
   readonly namespaces?: readonly string[];
   /** The GatewayClasses to take as ours where they may not be read. */
@@ -121,7 +121,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
   const { proxies, addresses, draining, shortages } = platform;
   const world: World = { ...sources, proxies, addresses, ...shortages && { shortages } };
   const translation = deriveIr(graph, world, config);
-  const resources = deriveXds(graph, translation.ir, options.listeners);
+  const resources = deriveXds(graph, translation.ir, options.xds);
   metrics.watchTables(graph);
 
   const complete = Promise.withResolvers<void>();
