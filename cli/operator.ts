@@ -86,7 +86,6 @@ Examples:
       const { startClusterOperator } = await import("./cluster_operator.ts");
       const log = openLog(io, options), fence = new Fence();
       const component = `operator ${options.podName}`, from = { ...options, inCluster: true };
-      await dropPermissions(options.kubeconfig === undefined);
       const kube = await connect(io, from, { component, log });
       const writer = await connect(io, from, { component, log, permit: fence.permit });
       await using replica = await startClusterOperator({
@@ -117,13 +116,4 @@ Examples:
       });
       await until(AbortSignal.any([signal, replica.scope.signal]));
     });
-}
-
-/**
- * Gives up what this process does not need, should it have been granted. Outside of a cluster a kubeconfig may say to run a plugin.
- * The environment stays: packages look at it when they are first used.
- */
-async function dropPermissions(inCluster: boolean): Promise<void> {
-  const unneeded: readonly Deno.PermissionName[] = ["write", "ffi", ...inCluster ? ["run" as const] : []];
-  for (const name of unneeded) await Deno.permissions.revoke({ name } as Deno.PermissionDescriptor);
 }

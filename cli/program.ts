@@ -7,6 +7,7 @@
 import { Command, CommanderError } from "commander";
 import { ConnectionError, KubeError } from "../kube/errors.ts";
 import { Interrupted, type Io, UsageError } from "./io.ts";
+import { dropPermissions, unneededBy } from "./permissions.ts";
 import { painter } from "./style.ts";
 import { registerApiserver } from "./apiserver.ts";
 import { registerCompletion } from "./completion.ts";
@@ -42,6 +43,7 @@ Examples:
       getErrHasColors: () => io.errIsTerminal,
     })
     .helpCommand(true)
+    .hook("preAction", (_, command) => dropPermissions(unneededBy(command.name(), command.opts())))
     .showHelpAfterError("(run with --help for usage)");
   for (
     const register of [
