@@ -2,7 +2,7 @@
  * Traffic from within a cluster: a program that sends it until its input ends, and then says what came of it. It tells each
  * hundred answers of both protocols.
  *
- *     deno run -A tests/cluster/support/traffic.ts ADDRESS HOST [PAUSE]
+ *     deno run -A tests/cluster/support/traffic.ts ADDRESS HOST [PAUSE [AUTHORITIES]]
  *
  * @module
  */
@@ -26,9 +26,15 @@ export interface ClusterTraffic extends AsyncDisposable {
 
 /**
  * Sends requests to an address of the cluster; every answer is to be a 200. With a `pause`, in milliseconds, each client waits so
- * long after an answer.
+ * long after an answer. With `authorities` (PEM) TLS is spoken.
  */
-export function sendTraffic(cluster: Cluster, address: string, host: string, pause?: number): ClusterTraffic {
+export function sendTraffic(
+  cluster: Cluster,
+  address: string,
+  host: string,
+  pause = 0,
+  authorities?: string,
+): ClusterTraffic {
   const script = [
     Deno.execPath(),
     "run",
@@ -36,7 +42,8 @@ export function sendTraffic(cluster: Cluster, address: string, host: string, pau
     `${root}tests/cluster/support/traffic.ts`,
     address,
     host,
-    ...pause === undefined ? [] : [String(pause)],
+    String(pause),
+    ...authorities === undefined ? [] : [authorities],
   ];
   const [program, ...args] = cluster.command(script);
   const child = new Deno.Command(program, { args, stdin: "piped", stdout: "piped", stderr: "inherit" })
@@ -72,10 +79,11 @@ export function sendTraffic(cluster: Cluster, address: string, host: string, pau
 }
 
 if (import.meta.main) {
-  const [address = "", host = "", pause] = Deno.args;
+  const [address = "", host = "", pause, authorities] = Deno.args;
   const traffic = startTraffic({
     address,
-    ...pause !== undefined && { pause: Number(pause) },
+    ...pause !== "0" && { pause: Number(pause) },
+    ...authorities !== undefined && { authorities },
     targets: [{ host, path: "/" }],
     judge: ({ status }) => status === 200 ? undefined : `status ${status}`,
   });
