@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { equal } from "../../../controllers/runtime/equal.ts";
 import type { AuditEvent, Cluster, Json } from "./cluster.ts";
 import { available, operatorUser, replicasOf, system } from "./installation.ts";
 import { askAdmin, childrenIn, envoyOf, gatewayPath, proxiesIn } from "./web.ts";
@@ -132,10 +133,9 @@ export async function judge(cluster: Cluster, namespace: string, paths: readonly
   await scale(length);
   await available(cluster);
   let after: Final | undefined;
-  const same = (value: Final) => JSON.stringify(value) === JSON.stringify(before);
   await cluster.until({ what: "the same to come of it", seconds: 60 }, async () => {
     after = await look(cluster, namespace, paths);
-    return same(after);
+    return equal(after, before);
   }).catch((error) => {
     assertEquals(after, before, String(error));
     throw error;
