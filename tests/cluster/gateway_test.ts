@@ -105,9 +105,12 @@ Deno.test("a Gateway on a cluster", async (t) => {
 
   await t.step("it gets proxies and an address, and answers there", async () => {
     const address = await programmed(cluster);
-    const { code, out } = await cluster.exec(["curl", "--silent", "--fail", `http://${address}/`]);
-    assertEquals(code, 0);
-    assertStringIncludes(out, "echo");
+    // Where what is behind is ready, its endpoints are told of a while later.
+    const answer = await cluster.until({ what: "an answer" }, async () => {
+      const { code, out } = await cluster.exec(["curl", "--silent", "--fail", `http://${address}/`]);
+      return code === 0 && out;
+    });
+    assertStringIncludes(answer, "echo");
     const pods = await cluster.get(`/api/v1/namespaces/${edge}/pods`);
     assertEquals(pods.items.length, 2);
   });
@@ -117,9 +120,10 @@ Deno.test("a Gateway on a cluster", async (t) => {
       const logs = await Promise.all(
         (await podsOf(cluster)).map((pod) => cluster.logs({ namespace: edge, pod, container: "envoy" })),
       );
-      return logs.join("\n").split("\n").find((line) => line.startsWith("{"));
+      const lines = logs.join("\n").split("\n").filter((line) => line.startsWith("{"));
+      return lines.map((line) => JSON.parse(line)).find(({ status }) => status === 200);
     });
-    const { method, path, status, gateway, route, cluster: backend } = JSON.parse(line);
+    const { method, path, status, gateway, route, cluster: backend } = line;
     assertEquals([method, path, status, gateway], ["GET", "/", 200, `${edge}/web`]);
     assertStringIncludes(route, "default/echo");
     assertStringIncludes(backend, "default/echo");
