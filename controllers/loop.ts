@@ -14,8 +14,12 @@ import type { Log } from "./runtime/log.ts";
 /** The event loop is held up for about this long at once, in milliseconds; one row and the hand-over may come on top. */
 const piece = 20;
 
-/** Shortest and longest time between two settles while events keep coming, in milliseconds. */
-const pause = { shortest: 10, longest: 50 };
+/**
+ * Between two settles while events keep coming, in milliseconds: at least and at most, and for each event that the first of them
+ * has taken in. So up to 200 events a second are taken in at once, and a storm of more in few large pieces: each settle that
+ * changes a route table sends all of it to all proxies.
+ */
+const pause = { shortest: 10, longest: 100, each: 5 };
 
 export interface LoopOptions {
   readonly graph: Graph;
@@ -41,6 +45,8 @@ export class Loop {
   #timer: Disposable | undefined;
   #disposed = false;
   #busyUntil = 0;
+  /** How many events have come since the last settle. */
+  #events = 0;
   /** How long the settle that is not through has taken so far. */
   #took = 0;
   readonly #ready = Promise.withResolvers<void>();
@@ -91,6 +97,7 @@ export class Loop {
         this.arrived(name);
       } else if (event.type === "set") source.set(keyOf(event.object), event.object);
       else source.delete(keyOf(event.object));
+      this.#events++;
       this.changed();
     }
   }
@@ -133,7 +140,9 @@ export class Loop {
     if (round === rounds) log.error("Settling does not come to rest", { rounds });
     const took = this.#took + clock.monotonic() - start;
     this.#took = 0;
-    this.#busyUntil = clock.monotonic() + Math.min(pause.longest, Math.max(pause.shortest, 2 * took));
+    const wanted = Math.max(pause.shortest, 2 * took, pause.each * this.#events);
+    this.#busyUntil = clock.monotonic() + Math.min(pause.longest, wanted);
+    this.#events = 0;
     measured?.(took);
     this.#ready.resolve();
     this.#rested.resolve();

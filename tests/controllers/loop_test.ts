@@ -3,10 +3,12 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { Loop } from "../../controllers/loop.ts";
 import { Graph } from "../../controllers/runtime/graph.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
+import type { ApiObject } from "../../crds/kind.ts";
+import type { WatchEvent } from "../../kube/types.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 /** A clock on which work takes time. */
@@ -87,4 +89,45 @@ Deno.test("loop: whoever changes something while it hands over starts no second 
   loop[Symbol.dispose]();
   loop.changed();
   assertEquals(clock.pending, 0);
+});
+
+/** How often it is settled while `count` objects come, one each `apart` ms, and the longest that one of them waited. */
+async function underEvents(count: number, apart: number): Promise<{ settles: number; longest: number }> {
+  const clock = new FakeClock(), graph = new Graph({ clock });
+  const services = graph.source<ApiObject>("services");
+  const names = graph.derive("names", services, ({ metadata }) => metadata.name);
+  const came = new Map<string, number>();
+  let settles = 0, longest = 0;
+  const loop = new Loop({
+    graph,
+    clock,
+    log: silentLog,
+    settled: () => {
+      settles++;
+      for (const key of names.changed) longest = Math.max(longest, clock.monotonic() - came.get(key)!);
+    },
+  });
+  async function* events(): AsyncGenerator<WatchEvent<ApiObject>> {
+    for (let i = 0; i < count; i++) {
+      await clock.sleep(apart);
+      const object = { apiVersion: "v1", kind: "Service", metadata: { name: `${i}`, namespace: "a" } };
+      came.set(`a/${i}`, clock.monotonic());
+      yield { type: "set", object };
+    }
+  }
+  const followed = loop.follow("services", events(), services);
+  await clock.advance(count * apart + 1_000);
+  await followed;
+  assertEquals(names.size, count);
+  return { settles, longest };
+}
+
+Deno.test("loop: a storm of events is taken in in few large pieces, and what comes less often at once", async () => {
+  const storm = await underEvents(2_000, 1);
+  assert(storm.settles <= 25, `${storm.settles} settles in two seconds`);
+  assert(storm.longest > 10 && storm.longest <= 100, `an event waited ${storm.longest} ms`);
+  const steady = await underEvents(200, 8);
+  assert(steady.settles >= 100, `${steady.settles} settles for 200 events`);
+  assert(steady.longest <= 10, `an event waited ${steady.longest} ms`);
+  assertEquals(await underEvents(20, 100), { settles: 20, longest: 0 });
 });
