@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type Cluster, isTrue, type Json, startCluster } from "./support/cluster.ts";
+import { otherEnvoy } from "./support/images.ts";
 import { denials, installGatehouse, replicasOf, system } from "./support/installation.ts";
 import { sendTraffic } from "./support/traffic.ts";
 
@@ -93,9 +94,40 @@ async function programmed(cluster: Cluster): Promise<string> {
   return gateway.status.addresses[0].value;
 }
 
-async function podsOf(cluster: Cluster): Promise<readonly string[]> {
-  const { items } = await cluster.get(`/api/v1/namespaces/${edge}/pods`);
-  return items.map((pod: Json) => pod.metadata.name);
+async function podsOf(cluster: Cluster): Promise<readonly Json[]> {
+  return (await cluster.get(`/api/v1/namespaces/${edge}/pods`)).items;
+}
+
+/** Gives the EnvoyFleet other settings under traffic, waits for other pods, and gives these. No request may be lost. */
+async function roll(cluster: Cluster, settings: Json): Promise<readonly Json[]> {
+  const address = await programmed(cluster);
+  await using traffic = sendTraffic(cluster, address, "echo.example.com");
+  await traffic.more();
+  const before = (await podsOf(cluster)).map(({ metadata }) => metadata.name);
+  await cluster.apply([{
+    apiVersion: "gatehouse.dev/v1alpha1",
+    kind: "EnvoyFleet",
+    metadata: { namespace: edge, name: "web" },
+    spec: { workload: { replicas: 2 }, drain: { seconds: 5 }, ...settings },
+  }]);
+  const pods = await cluster.until({ what: "other pods", seconds: 90 }, async () => {
+    const after = await podsOf(cluster);
+    return after.length === 2 && after.every(({ metadata }) => !before.includes(metadata.name)) && after;
+  });
+  await traffic.more();
+  const { answers, connections, failures } = await traffic.stop();
+  assertEquals(failures, []);
+  assert(answers.http1 > 200 && answers.http2 > 200, "there was traffic");
+  assert(connections.http1 > 3 && connections.http2 > 1, "clients have moved");
+  return pods;
+}
+
+/** The environment of the processes in a pod. */
+async function environmentOf(cluster: Cluster, { metadata: { uid } }: Json): Promise<readonly string[]> {
+  const script = `for pid in $(ip netns pids pod-${uid.slice(0, 13)}); do cat /proc/$pid/environ; done`;
+  const { code, out, err } = await cluster.exec(["sh", "-c", script]);
+  assertEquals(code, 0, err);
+  return out.split("\0");
 }
 
 Deno.test("a Gateway on a cluster", async (t) => {
@@ -118,7 +150,9 @@ Deno.test("a Gateway on a cluster", async (t) => {
   await t.step("each request is a line of JSON in the log of its proxy", async () => {
     const line = await cluster.until({ what: "the request in a log", seconds: 30 }, async () => {
       const logs = await Promise.all(
-        (await podsOf(cluster)).map((pod) => cluster.logs({ namespace: edge, pod, container: "envoy" })),
+        (await podsOf(cluster)).map(({ metadata: { name: pod } }) =>
+          cluster.logs({ namespace: edge, pod, container: "envoy" })
+        ),
       );
       const lines = logs.join("\n").split("\n").filter((line) => line.startsWith("{"));
       return lines.map((line) => JSON.parse(line)).find(({ status }) => status === 200);
@@ -130,25 +164,19 @@ Deno.test("a Gateway on a cluster", async (t) => {
   });
 
   await t.step("another template replaces its proxies, and loses no request", async () => {
-    const address = await programmed(cluster);
-    await using traffic = sendTraffic(cluster, address, "echo.example.com");
-    await traffic.more();
-    const before = await podsOf(cluster);
-    await cluster.apply([{
-      apiVersion: "gatehouse.dev/v1alpha1",
-      kind: "EnvoyFleet",
-      metadata: { namespace: edge, name: "web" },
-      spec: { workload: { replicas: 2 }, drain: { seconds: 5 }, concurrency: 2 },
-    }]);
-    await cluster.until({ what: "other pods", seconds: 90 }, async () => {
-      const after = await podsOf(cluster);
-      return after.length === 2 && after.every((name) => !before.includes(name));
-    });
-    await traffic.more();
-    const { answers, connections, failures } = await traffic.stop();
-    assertEquals(failures, []);
-    assert(answers.http1 > 200 && answers.http2 > 200, "there was traffic");
-    assert(connections.http1 > 3 && connections.http2 > 1, "clients have moved");
+    await roll(cluster, { concurrency: 2 });
+  });
+
+  await t.step("so does another image, which is then what runs", async () => {
+    const image = `${otherEnvoy}:v2`, variable = `IMAGE=${otherEnvoy}`;
+    for (const pod of await podsOf(cluster)) {
+      assert(!(await environmentOf(cluster, pod)).includes(variable), "it ran another one before");
+    }
+    for (const pod of await roll(cluster, { concurrency: 2, pod: { image } })) {
+      const { status: { containerStatuses: [{ imageID }] } } = pod;
+      assertEquals(imageID, `lab://${image}`);
+      assert((await environmentOf(cluster, pod)).includes(variable));
+    }
   });
 
   await t.step("it goes with everything that was made for it, and nothing is made again", async () => {

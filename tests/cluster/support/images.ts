@@ -28,6 +28,9 @@ export interface Images {
 
 const nonroot = 65532;
 
+/** Envoy under another name, as a mirror has it. Who runs it has it in the environment, as `IMAGE`. */
+export const otherEnvoy = "mirror.example.com/envoy";
+
 /** Where an image has this program, if it is not an executable. */
 export const bundle = "/app/node_modules/gatehouse.mjs";
 
@@ -48,14 +51,16 @@ export async function allImages(options: CacheOptions): Promise<Images> {
       takes: "2 minutes",
     }, options),
   ]);
+  const proxy: Image = {
+    layers: [await alone("envoy", version, envoy, options)],
+    entrypoint: ["/usr/local/bin/envoy"],
+    user: nonroot,
+  };
   return {
     "registry.k8s.io/coredns/coredns": { layers: [coredns], entrypoint: ["/coredns"] },
     "bench/backend": { layers: [bench], entrypoint: ["/gwbench"], user: nonroot },
-    "envoyproxy/envoy": {
-      layers: [await alone("envoy", version, envoy, options)],
-      entrypoint: ["/usr/local/bin/envoy"],
-      user: nonroot,
-    },
+    "envoyproxy/envoy": proxy,
+    [otherEnvoy]: { ...proxy, env: [`IMAGE=${otherEnvoy}`] },
     "localhost/gatehouse": {
       layers: [await application(options), await alone("deno", Deno.version.deno, Deno.execPath(), options)],
       entrypoint: await entrypoint(),
