@@ -15,6 +15,7 @@ import { goProgram } from "../../tools/go.ts";
 import { findKubectl } from "../../tools/kubectl.ts";
 import { allImages, type Images } from "./images.ts";
 import { pathWithSbin, prepareMachine } from "./machine.ts";
+import { keepRemains } from "./remains.ts";
 
 /** The version of Kubernetes that `tests/cluster/lab/go.mod` names. */
 export const kubernetesVersion = "1.37.2";
@@ -340,8 +341,9 @@ export class Cluster implements AsyncDisposable {
     if (answer !== "ok") throw new Error(`Cannot do "${line}": ${answer}`);
   }
 
-  /** Ends the cluster. Its folder goes as well, unless `$KEEP_CLUSTER` is set. */
+  /** Ends the cluster. Its folder goes as well, but for logs, unless `$KEEP_CLUSTER` is set. */
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child) await keepRemains(this);
     this.kube[Symbol.dispose]();
     if (!this.child) return;
     await this.child.stdin.close();
