@@ -5,6 +5,7 @@
  */
 import { root } from "../../support/command.ts";
 import { type AuditEvent, type Cluster, isTrue, type Json } from "./cluster.ts";
+import { objectsIn } from "./helm.ts";
 
 /** Where the manifests put it. */
 export const system = "gatehouse-system";
@@ -12,15 +13,22 @@ export const system = "gatehouse-system";
 /** What the operator is called in the audit log. */
 export const operatorUser = `system:serviceaccount:${system}:gatehouse`;
 
+export interface InstallationOptions {
+  readonly replicas?: number;
+  /** Further arguments of the operator; the last of a name counts. */
+  readonly args?: readonly string[];
+}
+
 /** Installs Gatehouse; resolves once all replicas are ready and the GatewayClass is served. */
 export async function installGatehouse(
   cluster: Cluster,
-  { replicas }: { readonly replicas?: number } = {},
+  { replicas, args = [] }: InstallationOptions = {},
 ): Promise<void> {
-  await cluster.kubectl("apply", "--server-side", "--kustomize", `${root}deploy/kustomize/base`);
-  if (replicas !== undefined) {
-    await cluster.kubectl(`--namespace=${system}`, "scale", "deployment/gatehouse", `--replicas=${replicas}`);
-  }
+  const objects = objectsIn(await cluster.kubectl("kustomize", `${root}deploy/kustomize/base`));
+  const { spec } = objects.find(({ kind }) => kind === "Deployment");
+  if (replicas !== undefined) spec.replicas = replicas;
+  spec.template.spec.containers[0].args.push(...args);
+  await cluster.apply(objects);
   await available(cluster);
   await classIsAccepted(cluster);
 }
