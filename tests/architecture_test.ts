@@ -41,7 +41,7 @@ function partOf(path: string): string {
   const [folder, sub] = path.split("/");
   if (folder === "main.ts") return "main";
   if (folder !== "controllers") return folder!;
-  if (/^controllers\/runtime\/(graph|equal)\.ts$/.test(path)) return "graph";
+  if (/^controllers\/runtime\/(graph|equal|kept)\.ts$/.test(path)) return "graph";
   return sub!.endsWith(".ts") ? "effects" : sub!;
 }
 

@@ -5,23 +5,10 @@
  */
 import { equal } from "./equal.ts";
 import { freeze } from "./freeze.ts";
+import { kept } from "./kept.ts";
+import { type Cell, Readers } from "./readers.ts";
 import { SortedMap } from "./sorted_map.ts";
 import type { Derivation, DeriveOptions, Failure, Key, Read, Source, SourceOptions, Table } from "./table.ts";
-
-/** One derived row as the owner of dependencies. */
-interface Cell {
-  readonly dirty: Set<Key>;
-  readonly key: Key;
-  /** What its last computation looked up, in order; the same may be there twice. */
-  reads: readonly Readers[];
-}
-
-/** Who looked up one key of one table. Not kept once it is nobody. */
-class Readers extends Set<Cell> {
-  constructor(readonly node: Node<unknown>, readonly key: Key) {
-    super();
-  }
-}
 
 const nothing: readonly Readers[] = [];
 
@@ -76,8 +63,7 @@ export abstract class Node<V> implements Table<V> {
     }
     this.changed.add(key);
     this.shared.written++;
-    const readers = this.readers.get(key);
-    if (readers) { for (const cell of readers) cell.dirty.add(cell.key); }
+    this.readers.get(key)?.dirty();
   }
 
   protected fail(key: Key, error: unknown): void {
@@ -232,7 +218,7 @@ export class DerivedNode<I, O> extends Node<O> {
   /** Only rows that look something up have one. */
   readonly #cells = new Map<Key, Cell>();
   /** What the running derivation has looked up so far. */
-  #reads: Readers[] = [];
+  readonly #reads: Readers[] = [];
 
   constructor(
     name: string,
@@ -319,26 +305,24 @@ export class DerivedNode<I, O> extends Node<O> {
   /** Makes `reads` all that a row depends on. Mostly they are what they were before. */
   #depend(key: Key, reads: readonly Readers[]): void {
     const cell = this.#cells.get(key) ?? { dirty: this.#dirty, key, reads: nothing };
-    if (same(cell.reads, reads)) {
-      this.#reads.length = 0;
-      return;
-    }
-    const before = new Set(cell.reads), after = new Set(reads);
+    const known = same(cell.reads, reads), now = known ? cell.reads : kept(reads);
+    this.#reads.length = 0;
+    if (known) return;
+    const before = new Set(cell.reads), after = new Set(now);
     for (const readers of before) {
       if (after.has(readers)) continue;
       readers.delete(cell);
       this.shared.dependencies--;
-      if (readers.size === 0) readers.node.readers.delete(readers.key);
+      if (readers.empty) readers.node.readers.delete(readers.key);
     }
     for (const readers of after) {
       if (before.has(readers)) continue;
       readers.add(cell);
       this.shared.dependencies++;
     }
-    cell.reads = reads;
-    if (reads.length > 0) this.#cells.set(key, cell);
+    cell.reads = now;
+    if (now.length > 0) this.#cells.set(key, cell);
     else this.#cells.delete(key);
-    this.#reads = [];
   }
 }
 

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { kept } from "./kept.ts";
 
 /** A run of neighbouring entries. `keys` is sorted and never empty. */
 interface Chunk<V> {
@@ -82,7 +83,7 @@ export class SortedMap<V> implements ReadonlyMap<string, V> {
       else if (last.keys.length + gap.keys.length <= chunkSize) chunks.push(join(last, gap));
       else chunks.push(last, gap);
     }
-    return new SortedMap(chunks, size);
+    return new SortedMap(kept(chunks), size);
   }
 
   /** How many entries lie in pieces that both versions hold in common: what a test of the sharing counts. */
@@ -169,7 +170,7 @@ function lowerBound(keys: readonly string[], key: string): number {
 }
 
 function join<V>(a: Chunk<V>, b: Chunk<V>): Chunk<V> {
-  return { keys: [...a.keys, ...b.keys], values: [...a.values, ...b.values] };
+  return { keys: a.keys.concat(b.keys), values: a.values.concat(b.values) };
 }
 
 /** Cuts a chunk that is too long into even pieces of at most {@linkcode chunkSize}, appended to `out`. */
@@ -208,5 +209,5 @@ function merge<V>(
     keys.push(chunk.keys[at]!);
     values.push(chunk.values[at]!);
   }
-  return { keys, values };
+  return { keys: kept(keys), values: kept(values) };
 }

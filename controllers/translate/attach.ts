@@ -8,6 +8,7 @@
 import type { Namespace, ParentReference } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
 import type { Key, Read, Table } from "../runtime/graph.ts";
+import { kept } from "../runtime/kept.ts";
 import { allowsNamespace } from "./allowed_namespaces.ts";
 import { type Fault, join } from "./conditions.ts";
 import type { GatewayModel } from "./gateways.ts";
@@ -73,7 +74,7 @@ export function attach(
     else parents.push({ ref, gateway, ...invalid && { refused: invalid }, listeners: attached });
   }
   if (parents.length === 0) return undefined;
-  return { kind: route.kind, key: route.key, generation: route.generation, parents };
+  return { kind: route.kind, key: route.key, generation: route.generation, parents: kept(parents) };
 }
 
 /** What a parentRef names: the listeners of a Gateway alone, or those of one ListenerSet. */
@@ -172,7 +173,7 @@ function attachTo(
       const effective = intersect(hostname, original);
       return effective === undefined ? [] : [{ original, effective }];
     });
-    return hostnames.length > 0 ? [{ id, hostnames }] : [];
+    return hostnames.length > 0 ? [{ id, hostnames: kept(hostnames) }] : [];
   });
   if (attached.length === 0) {
     const [problem] = valid.length === 0 ? route.hostnames.map(hostnamePatternFault) : [];
@@ -184,7 +185,7 @@ function attachTo(
           `(${allowed.map(({ hostname }) => hostname).join(", ")})`,
     };
   }
-  return attached;
+  return kept(attached);
 }
 
 function noMatch(ref: ParentReference, { kind, listeners }: Target): string {

@@ -20,6 +20,7 @@
 import type { ReferenceGrant } from "../../crds/mod.ts";
 import type { GatewayKey, Ir } from "../ir/mod.ts";
 import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
+import { kept } from "../runtime/kept.ts";
 import { attach } from "./attach.ts";
 import { modelPolicy } from "./backend_tls.ts";
 import { modelClass } from "./classes.ts";
@@ -250,7 +251,7 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     "meant",
     graph.derive("meant clusters", placements, ({ gateway, origin }, read) => ({
       gateway,
-      clusters: read(resolved, origin)?.rules.flatMap(({ clusters }) => clusters) ?? [],
+      clusters: kept(read(resolved, origin)?.rules.flatMap(({ clusters }) => clusters) ?? []),
     })),
   );
 

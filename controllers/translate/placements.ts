@@ -6,6 +6,7 @@
 import type { Contribution, GatewayKey, Origin, Piece, Rejection, ResourceId } from "../ir/mod.ts";
 import { equal } from "../runtime/equal.ts";
 import type { Key } from "../runtime/graph.ts";
+import { kept } from "../runtime/kept.ts";
 import { within } from "./keys.ts";
 import type { AttachedHostname, Attachment } from "./attach.ts";
 import type { ClusterSpec } from "./backends.ts";
@@ -71,7 +72,7 @@ export function placeRoute(
     return place?.served ? [{ id, portKey: place.portKey, bound: place.bound, hostnames }] : [];
   });
   if (listeners.length === 0) return undefined;
-  return { gateway, origin, generation: attachment.generation, listeners };
+  return { gateway, origin, generation: attachment.generation, listeners: kept(listeners) };
 }
 
 /** What the route means to put into the proxies, rule by rule. */
@@ -99,7 +100,7 @@ function ruleContent({ listeners }: Placement, { entries }: ResolvedRule): unkno
   const hosts = listeners.flatMap(({ portKey, bound, hostnames }) =>
     hostnames.map(({ effective }) => ({ routes: portKey, port: bound, hostname: effective }))
   );
-  return { hosts, routes: entries.map(({ route }) => route) };
+  return { hosts: kept(hosts), routes: entries.map(({ route }) => route) };
 }
 
 /** What remains of the route once rejections are heeded. `rejections` are those of a given origin. */
@@ -141,7 +142,13 @@ export function serve(
   const claims = listeners.flatMap(({ id, hostnames }) =>
     hostnames.map(({ original }) => claimKey(gateway, id, original))
   );
-  return { gateway, claims, entries, clusters: [...clusters.values()], rejected };
+  return {
+    gateway,
+    claims: kept(claims),
+    entries: kept(entries),
+    clusters: [...clusters.values()],
+    rejected,
+  };
 }
 
 function part(where: Omit<RejectedPart, "message">, { message }: Rejection): RejectedPart {

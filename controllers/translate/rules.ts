@@ -6,6 +6,7 @@
 import type { BackendObjectReference } from "../../crds/mod.ts";
 import type { Mirror, Route, RouteAction, RouteMatch, WeightedBackend } from "../ir/mod.ts";
 import type { Read } from "../runtime/graph.ts";
+import { kept } from "../runtime/kept.ts";
 import { failure, forwardTo, isReachable, type Manner, redirectTo, rewriteOf } from "./actions.ts";
 import { type BackendTables, type ClusterSpec, resolveBackend } from "./backends.ts";
 import { bug, type Fault } from "./conditions.ts";
@@ -58,7 +59,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   const clusters = new Map<string, ClusterSpec>();
   const where = `spec.rules[${rule.index}]`;
   const rewrites = new Map<WeightedBackend, NonNullable<Effects["rewrite"]>>();
-  const backends = rule.backends.flatMap(({ ref, weight, effects }, i): WeightedBackend[] => {
+  const backends = kept(rule.backends.flatMap(({ ref, weight, effects }, i): WeightedBackend[] => {
     const cluster = find(ref, `${where}.backendRefs[${i}]`);
     if (weight <= 0) return [];
     const { requestHeaders, responseHeaders, rewrite, extensions } = effects;
@@ -72,7 +73,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
     };
     if (rewrite) rewrites.set(backend, rewrite);
     return [backend];
-  });
+  }));
   const mirrors = (rule.effects.mirrors ?? []).flatMap(({ ref, share, where }): Mirror[] => {
     const cluster = find(ref, where);
     if (cluster === undefined || share.numerator === 0) return [];
@@ -111,7 +112,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
     return [{ route: made, rank: rankOf(match, route, rule.index, i, false) }];
   });
   const forwards = !extensions && !redirect && isReachable(backends);
-  return { index, entries, clusters: forwards ? [...clusters.values()] : [], faults: [] };
+  return { index, entries: kept(entries), clusters: forwards ? [...clusters.values()] : [], faults: [] };
 }
 
 /** References to filters of kinds that nobody knows: they are never skipped, requests are answered with 500. */

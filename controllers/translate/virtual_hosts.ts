@@ -8,6 +8,7 @@
  */
 import type { Ir, Route, VirtualHost } from "../ir/mod.ts";
 import type { Graph, Group, Key, Table } from "../runtime/graph.ts";
+import { kept } from "../runtime/kept.ts";
 import { entryAt } from "./actions.ts";
 import { covering } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
@@ -58,12 +59,12 @@ export function virtualHost(
   const [portKey, hostname] = splitHostKey(key);
   const owner = ownerOf(hostname, listenerAt);
   const routes: Route[] = [];
-  const host: VirtualHost = {
+  const host = (): VirtualHost => ({
     routes: portKey,
     hostname,
     ...isEncrypted(port) && owner && { chain: owner.hostname },
-    entries: routes,
-  };
+    entries: kept(routes),
+  });
   const seen = new Set<Key>();
   for (const original of covering(hostname)) {
     const members = owner === undefined ? undefined : claims(owner.id, original);
@@ -76,10 +77,10 @@ export function virtualHost(
     entries.sort(compare);
     for (const entry of entries) {
       routes.push(entryAt(entry, port.bound).route);
-      if (matchesAll(entry.route.match)) return host;
+      if (matchesAll(entry.route.match)) return host();
     }
   }
-  return host;
+  return host();
 }
 
 /** The listener whose requests a hostname's are: the most specific one that covers it. */

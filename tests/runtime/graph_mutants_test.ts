@@ -16,7 +16,16 @@ import {
 } from "./graph_properties.ts";
 
 const folder = new URL("../../controllers/runtime/", import.meta.url);
-const files = ["graph.ts", "node.ts", "table.ts", "equal.ts", "freeze.ts", "sorted_map.ts"];
+const files = [
+  "graph.ts",
+  "node.ts",
+  "readers.ts",
+  "table.ts",
+  "equal.ts",
+  "freeze.ts",
+  "sorted_map.ts",
+  "kept.ts",
+];
 
 const properties = {
   incrementalIsBatch,
@@ -61,7 +70,7 @@ const mutants: readonly Mutant[] = [
     about: "look-ups before a throw are not remembered",
     file: "node.ts",
     from: "output = this.#replacement(error, input, key);",
-    to: "output = this.#replacement(error, input, key); this.#reads = [];",
+    to: "output = this.#replacement(error, input, key); this.#reads.length = 0;",
     by: "incrementalIsBatch",
   },
   {
@@ -70,6 +79,20 @@ const mutants: readonly Mutant[] = [
     from: "readers.delete(cell);",
     to: "continue;",
     by: "nothingIsLeftBehind",
+  },
+  {
+    about: "the second row that looks something up takes the place of the first",
+    file: "readers.ts",
+    from: "this.#cells = new Set([this.#cells, cell]);",
+    to: "this.#cells = cell;",
+    by: "incrementalIsBatch",
+  },
+  {
+    about: "of two rows that look something up the one that stays is not told any more",
+    file: "readers.ts",
+    from: "[this.#cells] = this.#cells;",
+    to: "this.#cells = undefined;",
+    by: "incrementalIsBatch",
   },
   {
     about: "a row that fails keeps its last good value",

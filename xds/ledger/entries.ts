@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { Contribution, Origin, ResourceId, Verdict } from "../../controllers/ir/mod.ts";
+import type { Contribution, Origin, Piece, ResourceId, Verdict } from "../../controllers/ir/mod.ts";
 import type { ProxyState } from "./proxy.ts";
 
 /** A contribution and how far it is. */
 export interface Entry {
   readonly contribution: Contribution;
-  readonly resources: ReadonlySet<ResourceId>;
+  readonly resources: readonly ResourceId[];
   /** The settle whose outcome the proxies must have. */
   since: number;
   /** Whether the expected proxies had it once; what joins or restarts later does not change that. */
@@ -57,7 +57,7 @@ export class Entries {
     const { origin, pieces } = contribution;
     this.#entries.set(origin, {
       contribution,
-      resources: new Set(pieces.flatMap(({ resources }) => resources)),
+      resources: resourcesOf(pieces),
       since,
       latched: false,
       waiting: new Set(),
@@ -93,4 +93,10 @@ export class Entries {
       if (entries?.size === 0) this.#openByResource.delete(id);
     }
   }
+}
+
+/** All resources that carry a contribution. Mostly one list, which is its own already. */
+function resourcesOf(pieces: readonly Piece[]): readonly ResourceId[] {
+  const [first, ...others] = new Set(pieces.map(({ resources }) => resources));
+  return others.length === 0 ? first ?? [] : [...new Set(pieces.flatMap(({ resources }) => resources))];
 }
