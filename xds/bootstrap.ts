@@ -60,8 +60,9 @@ export function bootstrap(options: BootstrapOptions): Bootstrap {
             cluster_name: xdsCluster,
             // By default it is the cluster's name, which is no valid authority.
             authority: options.xds.serverName,
-            // Another replica should be found soon after one has stopped.
-            retry_policy: { retry_back_off: { base_interval: "0.1s", max_interval: "1s" } },
+            // Another replica is to be found soon after one has stopped, and one that starts soon after it is ready. Each wait is a
+            // random part of the interval.
+            retry_policy: { retry_back_off: { base_interval: "0.1s", max_interval: "0.5s" } },
           },
         }],
         set_node_on_first_message_only: true,
