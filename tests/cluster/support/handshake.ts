@@ -19,8 +19,11 @@ interface Question {
   readonly authorities: string;
 }
 
-/** The certificates (PEM) that servers show, in the order of `hosts`. Throws if one of them is not to be trusted. */
-export async function certificatesOf(cluster: Cluster, question: Question): Promise<readonly string[]> {
+/** What became of it: the certificate of the server (PEM), or why it is not trusted. */
+export type Handshake = { readonly certificate: string } | { readonly error: string };
+
+/** Shakes hands with each of `hosts`, in their order. */
+export async function shakeHands(cluster: Cluster, question: Question): Promise<readonly Handshake[]> {
   const program = `${root}tests/cluster/support/handshake.ts`;
   const command = [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", program];
   const { code, out, err } = await cluster.exec(command, { input: JSON.stringify(question) });
@@ -32,12 +35,16 @@ if (import.meta.main) {
   const { hosts, port, serverName, authorities }: Question = JSON.parse(
     await new Response(Deno.stdin.readable).text(),
   );
-  const found: string[] = [];
+  const found: Handshake[] = [];
   for (const host of hosts) {
     const socket = connect({ host, port, servername: serverName, ca: authorities, ALPNProtocols: ["h2"] });
-    await once(socket, "secureConnect");
-    const der = Buffer.from(socket.getPeerCertificate().raw).toString("base64");
-    found.push(`-----BEGIN CERTIFICATE-----\n${der}\n-----END CERTIFICATE-----\n`);
+    try {
+      await once(socket, "secureConnect");
+      const der = Buffer.from(socket.getPeerCertificate().raw).toString("base64");
+      found.push({ certificate: `-----BEGIN CERTIFICATE-----\n${der}\n-----END CERTIFICATE-----\n` });
+    } catch (error) {
+      found.push({ error: String(error) });
+    }
     socket.destroy();
   }
   console.log(JSON.stringify(found));
