@@ -61,6 +61,7 @@ export class DataPlane implements AsyncDisposable {
   #wants: readonly AddressWant[] = [];
   #preparing: Promise<void> | undefined;
   #busy = false;
+  #stopped = false;
 
   private constructor(options: DataPlaneOptions, addresses: AddressBook, fleet: Fleet) {
     this.#options = options;
@@ -88,8 +89,9 @@ export class DataPlane implements AsyncDisposable {
     return new DataPlane(options, addresses, fleet);
   }
 
-  /** Says which Gateways there are from now on. */
+  /** Says which Gateways there are from now on. What comes while Envoys are drained for good is for the next run. */
   sync(wants: readonly AddressWant[]): void {
+    if (this.#stopped) return;
     this.#wants = wants;
     this.#addresses.sync(wants);
     if (!this.#busy) this.#preparing = this.#prepare();
@@ -107,6 +109,7 @@ export class DataPlane implements AsyncDisposable {
 
   /** Drains and ends all Envoys. */
   async stop(options: StopOptions = {}): Promise<void> {
+    this.#stopped = true;
     await this.#addresses[Symbol.asyncDispose]();
     await this.#preparing;
     await this.#fleet.stop(options);
