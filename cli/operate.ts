@@ -124,8 +124,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
   const resources = deriveXds(graph, translation.ir, options.xds);
   metrics.watchTables(graph);
 
-  const complete = Promise.withResolvers<void>();
-  const cache = new XdsCache(complete.promise), xdsMetrics = metrics.xds;
+  const cache = new XdsCache(() => loop.current()), xdsMetrics = metrics.xds;
   const ledger = new Ledger({
     contributions: translation.ir.contributions,
     resources,
@@ -199,15 +198,19 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     graph,
     clock,
     log,
-    settled: (settlement) => {
+    *settled(settlement) {
       metrics.settled(settlement);
       if (!settlement.changed) return;
+      yield* ledger.settled();
+      // In one go: a proxy is sent all of it or nothing.
       cache.update(resources);
       if (draining?.changed.size) cache.drain(new Set([...draining.entries()].map(([proxy]) => proxy)));
-      complete.resolve();
-      ledger.settled();
+      yield;
       drift();
-      for (const effect of effects) effect.settled();
+      for (const effect of effects) {
+        effect.settled();
+        yield;
+      }
       introduction.settled();
       options.settled?.(operator);
     },

@@ -11,8 +11,14 @@ import type { Clock } from "./runtime/clock.ts";
 import type { Graph, Settlement, Source } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
 
-/** The event loop is held up for about this long at once, in milliseconds; one row and the hand-over may come on top. */
-const piece = 20;
+/** The event loop is held up for about this long at once, in milliseconds; one row or one step of the hand-over may come on top. */
+const piece = 10;
+
+/**
+ * How long others have the thread between two pieces, in milliseconds. The event loop looks at the network only when it has nothing
+ * else to do, which a timer that comes `late` does not show: it is set again then, until others have had about as long as a piece.
+ */
+const breath = { ms: 2, late: 2, most: piece };
 
 /**
  * Between two settles while events keep coming, in milliseconds: at least and at most, and for each event that the first of them
@@ -26,10 +32,10 @@ export interface LoopOptions {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Runs after each settle, before anything else can, and hands over what changed. If it changes sources itself, the graph settles
-   * once more.
+   * Hands over what changed in a settle, in steps between which others may have the thread; nothing settles before the last. If
+   * sources have changed by then, the graph settles once more.
    */
-  readonly settled: (settlement: Settlement) => void;
+  readonly settled: (settlement: Settlement) => Iterable<void>;
   /** Told how long each settle took, hand-over included, in milliseconds. */
   readonly measured?: (milliseconds: number) => void;
 }
@@ -45,6 +51,8 @@ export class Loop {
   #timer: Disposable | undefined;
   #disposed = false;
   #busyUntil = 0;
+  /** What is left to be handed over of the last settle. */
+  #steps: Iterator<void> | undefined;
   /** How many events have come since the last settle. */
   #events = 0;
   /** How long the settle that is not through has taken so far. */
@@ -64,6 +72,12 @@ export class Loop {
   /** Resolves after the next settle. */
   get next(): Promise<void> {
     return this.#rested.promise;
+  }
+
+  /** Resolves once everything that has been told by now is handed over. */
+  async current(): Promise<void> {
+    await this.ready;
+    if (this.#timer) await this.next;
   }
 
   /** Resolves once no settle is due any more. */
@@ -105,13 +119,24 @@ export class Loop {
   /** Says that a source has changed: a settle is due. */
   changed(): void {
     if (this.#timer || this.#awaited.size > 0) return;
-    this.#schedule(this.#busyUntil - this.#options.clock.monotonic());
+    this.#after(this.#busyUntil - this.#options.clock.monotonic(), () => this.#settle());
   }
 
-  /** Makes the next settle due in some milliseconds, instead of any that whoever was told has made due meanwhile. */
-  #schedule(ms: number): void {
+  /** Goes on after others have had the thread, which they have had since `start`. */
+  #breathe(start = this.#options.clock.monotonic()): void {
+    const { clock } = this.#options;
+    const due = clock.monotonic() + breath.ms;
+    this.#after(breath.ms, () => {
+      const now = clock.monotonic();
+      if (now - due > breath.late && now - start < breath.most) this.#breathe(start);
+      else this.#settle();
+    });
+  }
+
+  /** Makes something due in some milliseconds, instead of a settle that whoever was told has made due meanwhile. */
+  #after(ms: number, run: () => void): void {
     this.#timer?.[Symbol.dispose]();
-    if (!this.#disposed) this.#timer = this.#options.clock.timer(Math.max(0, ms), () => this.#settle());
+    if (!this.#disposed) this.#timer = this.#options.clock.timer(Math.max(0, ms), run);
   }
 
   /** Cancels a settle that is due; none will be any more. */
@@ -129,12 +154,13 @@ export class Loop {
     const late = () => clock.monotonic() - start >= piece;
     let round = 0;
     do {
-      const settlement = graph.settle(late);
-      if (settlement) settled(settlement);
-      if (!settlement || graph.pending && late()) {
+      if (!this.#steps) {
+        const settlement = graph.settle(late);
+        this.#steps = settlement && settled(settlement)[Symbol.iterator]();
+      }
+      if (!this.#handOver(late) || graph.pending && late()) {
         this.#took += clock.monotonic() - start;
-        this.#schedule(0);
-        return;
+        return this.#breathe();
       }
     } while (graph.pending && ++round < rounds);
     if (round === rounds) log.error("Settling does not come to rest", { rounds });
@@ -147,5 +173,13 @@ export class Loop {
     this.#ready.resolve();
     this.#rested.resolve();
     this.#rested = Promise.withResolvers();
+  }
+
+  /** Goes on with what is to be handed over, until it is time to stop; whether a settle is over with that. */
+  #handOver(late: () => boolean): boolean {
+    if (!this.#steps) return false;
+    while (!this.#steps.next().done) if (late()) return false;
+    this.#steps = undefined;
+    return true;
   }
 }

@@ -34,10 +34,10 @@ export class XdsCache {
   #draining: ReadonlySet<string> = new Set();
 
   /**
-   * `complete` resolves once the first configuration is there. No proxy is answered before: what it has would look as if it had
-   * to go.
+   * `complete` resolves once all that is known when it is called is there, the first configuration at least. No proxy is answered
+   * before: what it has would look as if it had to go, or it would be sent what is known to be out of date.
    */
-  constructor(readonly complete: Promise<void> = Promise.resolve()) {}
+  constructor(readonly complete: () => Promise<void> = () => Promise.resolve()) {}
 
   /** Takes in what changed in the last settle, then wakes the streams of the Gateways concerned. */
   update(table: Table<XdsResource>): void {

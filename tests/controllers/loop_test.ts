@@ -21,6 +21,11 @@ class WorkClock extends FakeClock {
     return super.monotonic() + this.#worked;
   }
 
+  /** Time but for work. */
+  get elapsed(): number {
+    return super.monotonic();
+  }
+
   override timer(ms: number, run: () => void): Disposable {
     return super.timer(ms, () => {
       const start = this.monotonic();
@@ -34,7 +39,7 @@ class WorkClock extends FakeClock {
   }
 }
 
-Deno.test("loop: nothing holds up the thread for more than 20 ms and a row, and nobody is told before all is through", async () => {
+Deno.test("loop: nothing holds up the thread for more than 10 ms and a row, and nobody is told before all is through", async () => {
   const clock = new WorkClock(), graph = new Graph({ clock });
   const numbers = graph.source<number>("numbers");
   const doubles = graph.derive("doubles", numbers, (n) => {
@@ -46,18 +51,80 @@ Deno.test("loop: nothing holds up the thread for more than 20 ms and a row, and 
     graph,
     clock,
     log: silentLog,
-    settled: ({ milliseconds }) => settled.push([doubles.changed.size, milliseconds]),
+    settled({ milliseconds }) {
+      settled.push([doubles.changed.size, milliseconds]);
+      return [];
+    },
     measured: (milliseconds) => took.push(milliseconds),
   });
   for (let i = 0; i < 100; i++) numbers.set(`${i}`, i);
   loop.changed();
   clock.timer(0, () => numbers.set("late", 1)); // Between the first two pieces.
-  await clock.advance(0);
-  assertEquals(clock.held, [21, 0, ...Array(13).fill(21), 9]);
+  await clock.advance(100);
+  assertEquals(clock.held, [12, 0, ...Array(24).fill(12), 3]);
   assertEquals(settled, [[100, 300], [1, 3]]);
   assertEquals(took, [303]);
   assertEquals([doubles.size, doubles.get("late")], [101, 2]);
   await loop.idle();
+});
+
+Deno.test("loop: hands over in steps, others have the thread in between, and what changes then is settled afterwards", async () => {
+  const clock = new WorkClock(), graph = new Graph({ clock });
+  const numbers = graph.source<number>("numbers");
+  const doubles = graph.derive("doubles", numbers, (n) => 2 * n);
+  const seen: string[] = [];
+  const loop = new Loop({
+    graph,
+    clock,
+    log: silentLog,
+    *settled() {
+      const changed = [...doubles.changed];
+      for (let step = 0; step < 9; step++) {
+        clock.work(4);
+        // Nothing has settled meanwhile.
+        assertEquals([...doubles.changed], changed);
+        yield;
+      }
+      seen.push(changed.join());
+    },
+  });
+  numbers.set("first", 1);
+  loop.changed();
+  clock.timer(1, () => {
+    assertEquals(seen, []);
+    numbers.set("meanwhile", 2);
+    loop.changed();
+  });
+  const ready = loop.current().then(() => seen.push("ready"));
+  await clock.advance(100);
+  await ready;
+  assertEquals(seen, ["first", "meanwhile", "ready"]);
+  assertEquals(clock.held.filter((ms) => ms > 0), Array(6).fill(12));
+  numbers.set("later", 3);
+  loop.changed();
+  const current = loop.current().then(() => seen.push("current"));
+  await clock.advance(200);
+  await current;
+  assertEquals(seen.slice(3), ["later", "current"]);
+  await loop.current();
+});
+
+Deno.test("loop: goes on once others have had the thread and wanted it no more, but does not wait for that for ever", async () => {
+  const clock = new WorkClock(), graph = new Graph({ clock });
+  const numbers = graph.source<number>("numbers");
+  const begun: number[] = [];
+  graph.derive("doubles", numbers, (n) => {
+    begun.push(clock.elapsed);
+    clock.work(30);
+    return 2 * n;
+  });
+  const loop = new Loop({ graph, clock, log: silentLog, settled: () => [] });
+  for (const key of ["a", "b", "c", "d"]) numbers.set(key, 1);
+  loop.changed();
+  // Somebody has work once, and later more and more of it.
+  for (const at of [3, ...Array.from({ length: 20 }, (_, i) => 7 + i)]) clock.timer(at, () => clock.work(3));
+  await clock.advance(50);
+  assertEquals(begun, [0, 2, 6, 10]);
 });
 
 Deno.test("loop: whoever changes something while it hands over starts no second one, and nobody does once it has ended", async () => {
@@ -75,6 +142,7 @@ Deno.test("loop: whoever changes something while it hands over starts no second 
     settled: () => {
       if (numbers.size < 3) numbers.set(`${numbers.size}`, 0);
       loop.changed();
+      return [];
     },
   });
   numbers.set("0", 0);
@@ -105,6 +173,7 @@ async function underEvents(count: number, apart: number): Promise<{ settles: num
     settled: () => {
       settles++;
       for (const key of names.changed) longest = Math.max(longest, clock.monotonic() - came.get(key)!);
+      return [];
     },
   });
   async function* events(): AsyncGenerator<WatchEvent<ApiObject>> {

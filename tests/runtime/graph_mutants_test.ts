@@ -53,6 +53,13 @@ const mutants: readonly Mutant[] = [
     by: "piecesAreOneGo",
   },
   {
+    about: "the next piece of a settle leaves out groups",
+    file: "node.ts",
+    from: "return this.#edits.size === 0;",
+    to: "return true;",
+    by: "piecesAreOneGo",
+  },
+  {
     about: "look-ups are not remembered",
     file: "node.ts",
     from: "this.#reads.push(readers);",

@@ -69,6 +69,16 @@ function history(seed: number, { restarts }: { readonly restarts: boolean }) {
     }
   };
 
+  // Answers arrive and streams break while it is handed over what changed, too.
+  let interrupted = 0;
+  w.between = () => {
+    checkHeld();
+    if (random.int(4) > 0) return;
+    const sim = sims[random.int(sims.length)]!;
+    if (random.int(4) > 0) interrupted += Number(sim.take(ids[random.int(ids.length)]!));
+    else if (sim.connected) sim.disconnect();
+    else sim.connect();
+  };
   for (const sim of sims) {
     sim.quotes = random.pick(["culprit", "nobody", "anybody"]);
     sim.connect();
@@ -83,6 +93,7 @@ function history(seed: number, { restarts }: { readonly restarts: boolean }) {
     note();
     checkHeld();
   }
+  w.between = () => {};
   for (const sim of sims) if (!sim.connected) sim.connect();
   for (let answers = -1; answers !== total(sims);) {
     answers = total(sims);
@@ -114,7 +125,7 @@ function history(seed: number, { restarts }: { readonly restarts: boolean }) {
     `seed ${seed}: verdicts`,
   );
   w.ledger[Symbol.dispose]();
-  return { refused: Object.keys(kept).length, answers: total(sims) };
+  return { refused: Object.keys(kept).length, answers: total(sims), interrupted };
 }
 
 /** What really carries the content of a piece: see the world. */
@@ -128,11 +139,13 @@ function total(sims: readonly SimProxy[]): number {
 }
 
 Deno.test("every culprit is found and nobody else is blamed, whatever the order of events", () => {
-  let refused = 0, answers = 0;
+  let refused = 0, answers = 0, interrupted = 0;
   for (let seed = 1; seed <= 600; seed++) {
     const outcome = history(seed, { restarts: seed % 2 === 0 });
     refused += outcome.refused;
     answers += outcome.answers;
+    interrupted += outcome.interrupted;
   }
   assert(refused > 500 && answers > 20_000, `${refused} culprits, ${answers} answers`);
+  assert(interrupted > 500, `${interrupted} answers in the middle of a hand-over`);
 });

@@ -27,6 +27,30 @@ Deno.test("programmed once every expected proxy has it, not before", () => {
   assertEquals(w.verdict("A"), "programmed 1");
 });
 
+Deno.test("in the middle of a hand-over no contribution counts as taken that was not sent yet", () => {
+  const { world: w, proxies: [a] } = world("a");
+  for (const origin of ["A", "B"]) w.contribute(origin, 1, piece(`${origin}/0`, "one"));
+  w.settle();
+  a!.connect().takeAll();
+  for (const origin of ["A", "B"]) w.contribute(origin, 2, piece(`${origin}/0`, "two"));
+  using told = w.ledger.outbox({ to: "leader", leads: true }, () => {});
+  const steps: unknown[] = [];
+  w.between = () => {
+    // An answer about what there was before, and another replica whose proxies have everything.
+    a!.answer("routes:r", a!.acked.get("routes:r"));
+    const contributions = ["A", "B"].map((origin) => ({ origin, generation: 2, waiting: [] }));
+    w.ledger.hear("other", { gateway, contributions });
+    const news = [...told.take()].flatMap(({ contributions = [] }) => contributions);
+    steps.push(news.map(({ origin, generation, waiting }) => `${origin} ${generation} ${waiting}`).sort());
+  };
+  w.settle();
+  assertEquals(steps.slice(0, 3), [["A 2 a", "B 1 "], ["A 2 a", "B 2 a"], ["A 2 a", "B 2 a"]]);
+  assertEquals([w.verdict("A"), w.verdict("B")], [`pending 2 ${waiting}`, `pending 2 ${waiting}`]);
+  w.between = () => {};
+  a!.takeAll();
+  assertEquals([w.verdict("A"), w.verdict("B")], ["programmed 2", "programmed 2"]);
+});
+
 Deno.test("without an expected proxy nothing is programmed, whoever else is connected", () => {
   const { world: w } = world();
   w.contribute("A", 1, piece("A/0", "one"));

@@ -171,7 +171,7 @@ Deno.test("waiting ends by the clock, with nothing else happening", async () => 
 
 Deno.test("no proxy is answered before the first configuration is complete", async () => {
   const complete = Promise.withResolvers<void>();
-  const { cache, requests, responses, abort, events, ended } = open({}, new XdsCache(complete.promise));
+  const { cache, requests, responses, abort, events, ended } = open({}, new XdsCache(() => complete.promise));
   const node = { id: "proxy", cluster: "default/gw" };
   requests.send({ ...request("cluster"), node, initial_resource_versions: { a: "1" } });
   await settle();
@@ -186,7 +186,7 @@ Deno.test("no proxy is answered before the first configuration is complete", asy
 });
 
 Deno.test("a proxy that waits for the first configuration is let go when the server stops", async () => {
-  const { requests, abort, ended } = open({}, new XdsCache(Promise.withResolvers<void>().promise));
+  const { requests, abort, ended } = open({}, new XdsCache(() => Promise.withResolvers<void>().promise));
   requests.send({ ...request("cluster"), node: { id: "proxy", cluster: "default/gw" } });
   await settle();
   abort.abort();

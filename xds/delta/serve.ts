@@ -68,7 +68,7 @@ export async function* serve(
   if (first === undefined) return;
   const identity = identify(first, options.allows);
   const { gateway, proxy } = identity;
-  await unlessAborted(cache.complete, stopped);
+  await unlessAborted(cache.complete(), stopped);
   if (stopped.aborted) return;
   using follower = cache.follow(gateway, proxy, (changed) => {
     stream.changed(changed);

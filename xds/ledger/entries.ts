@@ -53,16 +53,18 @@ export class Entries {
   }
 
   /** Puts a contribution in the place of what was there, from settle `since` on. It is not open yet. */
-  put(contribution: Contribution, since: number): void {
+  put(contribution: Contribution, since: number): Entry {
     const { origin, pieces } = contribution;
-    this.#entries.set(origin, {
+    const entry: Entry = {
       contribution,
       resources: resourcesOf(pieces),
       since,
       latched: false,
       waiting: new Set(),
       verdict: this.#entries.get(origin)?.verdict,
-    });
+    };
+    this.#entries.set(origin, entry);
+    return entry;
   }
 
   delete(origin: Origin): void {

@@ -178,7 +178,7 @@ export class GatewayLedger {
   }
 
   /** A contribution has changed, or is gone. */
-  contribution(origin: Origin, contribution: Contribution | undefined): void {
+  contribution(origin: Origin, contribution: Contribution | undefined, now: number): void {
     const before = this.#entries.get(origin);
     if (before) this.#close(before);
     this.#culprits.replace(
@@ -193,8 +193,7 @@ export class GatewayLedger {
       this.#sinks.news(origin);
       return;
     }
-    this.#entries.put(contribution, this.#seq);
-    this.#reopened.add(origin);
+    this.#await(this.#entries.put(contribution, this.#seq), now);
   }
 
   /** Other proxies are expected. */

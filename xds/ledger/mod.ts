@@ -116,10 +116,15 @@ export class Ledger implements Disposable {
     };
   }
 
-  /** Takes in what the last settle changed. To be called after each, before any proxy can answer; it may change sources. */
-  settled(): void {
+  /**
+   * Takes in what the last settle changed; it may change sources. To be called after each, and to be gone through before the next
+   * one and before any proxy is sent what has changed. It is in steps of next to no time, so that others may have the thread in
+   * between: what is told meanwhile is about what there was before, and each contribution is of this settle or not yet.
+   */
+  *settled(): Generator<void, void> {
     const { contributions, resources, proxies, clock } = this.#options;
     const now = clock.monotonic(), seq = ++this.#seq;
+    // All versions at once: between some and others nobody could tell what an answer is about.
     for (const ledger of this.#gateways.values()) ledger.begin(seq);
     const changed = new Map<GatewayKey, ResourceId[]>();
     for (const key of resources.changed) {
@@ -132,11 +137,13 @@ export class Ledger implements Disposable {
     for (const gateway of proxies.changed) this.#of(gateway).expect(proxies.get(gateway) ?? [], now);
     for (const key of contributions.changed) {
       const { gateway, id: origin } = splitResourceKey(key);
-      this.#of(gateway).contribution(origin, contributions.get(key));
+      this.#of(gateway).contribution(origin, contributions.get(key), now);
+      yield;
     }
     for (const [gateway, ledger] of this.#gateways) {
       ledger.end(changed.get(gateway) ?? [], now);
       if (ledger.idle) this.#gateways.delete(gateway);
+      yield;
     }
     this.#changed = false; // Whoever settles sees for himself.
     this.#watchSilence();

@@ -68,5 +68,5 @@ function settle(): void {
 
 function handOver(): void {
   cache.update(tables.resources);
-  ledger.settled();
+  Array.from(ledger.settled());
 }

@@ -107,6 +107,7 @@ export class InfrastructureOperator implements AsyncDisposable {
       settled: () => {
         enqueue(controller, this.#queue);
         this.#wake();
+        return [];
       },
     });
     const sources = cluster as unknown as { readonly [name: string]: Source<ApiObject> };

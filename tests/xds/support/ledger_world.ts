@@ -38,6 +38,11 @@ export class LedgerWorld {
   readonly ledger: Ledger;
   wakes = 0;
   settles = 0;
+  /** What happens between two steps of a hand-over, when no proxy has been sent what changed. */
+  between: () => void = () => {};
+  #handing = false;
+  /** The versions that proxies may have been sent. */
+  readonly #sent = new Map<ResourceId, string>();
   /** How old versions were when they were acknowledged, as far as that counts, in milliseconds. */
   readonly ages: number[] = [];
 
@@ -82,7 +87,11 @@ export class LedgerWorld {
   settle(): void {
     do {
       this.graph.settle();
-      this.ledger.settled();
+      this.#handing = true;
+      for (const _ of this.ledger.settled()) this.between();
+      this.#handing = false;
+      this.#sent.clear();
+      for (const [, { id, version }] of this.resources.entries()) this.#sent.set(id, version);
       this.settles++;
     } while (this.graph.pending);
   }
@@ -128,9 +137,14 @@ export class LedgerWorld {
     );
   }
 
+  /** The version of a resource that a proxy can be sent now. */
+  version(id: ResourceId): string | undefined {
+    return this.#handing ? this.#sent.get(id) : this.resources.get(resourceKey(gateway, id))?.version;
+  }
+
   observe(event: ProxyEvent): void {
     this.ledger.observe(event);
-    if (this.graph.pending) this.settle();
+    if (this.graph.pending && !this.#handing) this.settle();
   }
 }
 
@@ -223,7 +237,7 @@ export class SimProxy {
   }
 
   #current(id: ResourceId): string | undefined {
-    return this.#world.resources.get(resourceKey(gateway, id))?.version;
+    return this.#world.version(id);
   }
 
   #say(event: DistributiveOmit<ProxyEvent, "proxy" | "gateway">): void {

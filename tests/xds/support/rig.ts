@@ -169,7 +169,7 @@ export class Rig implements AsyncDisposable {
     do {
       this.graph.settle();
       this.cache.update(this.resources);
-      this.ledger?.settled();
+      Array.from(this.ledger?.settled() ?? []);
     } while (this.graph.pending);
     this.#check();
   }
