@@ -17,14 +17,16 @@ import { until } from "../../support/until.ts";
 import { resourceOf } from "./life.ts";
 
 /**
- * Ends all faults and has every watch begin anew, since a dropped event is one that nobody can miss. Resolves once nothing is left
- * to do, and Envoys do what they have been told.
+ * Ends all faults and has the watches begin anew that are behind, since a dropped event is one that nobody can miss. Resolves once
+ * nothing is left to do, and Envoys do what they have been told.
  */
 export async function rest(web: TestGateway): Promise<void> {
-  const { api } = web;
-  api.faults.clear();
-  for (const { kind } of tables(web)) {
-    api.faults.add({ kind: "expire", resource: resourceOf(kind), times: 1 });
+  const { faults } = web.api;
+  faults.clear();
+  for (const { kind, source } of tables(web)) {
+    if (!isCurrent(web, kind, source)) {
+      faults.add({ kind: "expire", resource: resourceOf(kind), times: 1 });
+    }
   }
   try {
     await until("it has come to rest", () => unfinished(web).length === 0);
@@ -47,20 +49,15 @@ export async function rest(web: TestGateway): Promise<void> {
 
 /** What there is to do, or to hear of. */
 function unfinished(web: TestGateway): readonly string[] {
-  const { local: { operator: { graph, translation, world, ledger } }, api } = web;
+  const { graph, translation, world, ledger } = web.local.operator;
   const { contributions } = translation.ir;
   return [
     // What is known already may not have come to anything yet.
     ...graph.pending || graph.settling ? ["settle"] : [],
     ...world.proxies.size > 0 ? [] : ["first proxy"],
-    ...tables(web).flatMap(({ kind, source }) => {
-      const rows = api.store.rows(resourceOf(kind));
-      const known = source.size === rows.length &&
-        rows.every(({ object }) =>
-          source.get(keyOf(object))?.metadata.resourceVersion === object.metadata.resourceVersion
-        );
-      return known ? [] : [`watch of ${kind.plural}`];
-    }),
+    ...tables(web).flatMap(({ kind, source }) =>
+      isCurrent(web, kind, source) ? [] : [`watch of ${kind.plural}`]
+    ),
     ...[...translation.due.entries(), ...translation.finalizers.entries()].map(([key]) => `write of ${key}`),
     ...[...contributions.entries()].flatMap(([key, { generation }]) => {
       const verdict = world.verdicts.get(key);
@@ -75,6 +72,15 @@ function unfinished(web: TestGateway): readonly string[] {
       return done ? [] : [`proxies of ${gateway}: ${JSON.stringify(told)}`];
     }),
   ];
+}
+
+/** Whether a table has what the API server has. */
+function isCurrent({ api }: TestGateway, kind: Kind, source: Source<ApiObject>): boolean {
+  const rows = api.store.rows(resourceOf(kind));
+  return source.size === rows.length &&
+    rows.every(({ object }) =>
+      source.get(keyOf(object))?.metadata.resourceVersion === object.metadata.resourceVersion
+    );
 }
 
 /** The tables of objects, with the kind of each. */
