@@ -155,3 +155,27 @@ export const alerts: readonly Alert[] = [
     labels: { ...pod, table: "routes" },
   },
 ];
+
+/** What an installation with nothing wrong tells: of every metric that an alert asks for. None of them fires then. */
+export const healthy: Alert["fires"] = [
+  series("gatehouse_build_info", { ...pod, version: "1.2.3" }),
+  series("gatehouse_leader", pod),
+  series("gatehouse_leader", { ...pod, instance: "b" }, "0x60"),
+  series("gatehouse_oldest_unprogrammed_seconds", gateway, "0 5 0x58"),
+  series("gatehouse_contributions", { ...gateway, state: "programmed" }, "5x60"),
+  series("gatehouse_contributions", { ...gateway, state: "rejected" }, "0x60"),
+  series("gatehouse_proxies", { ...gateway, state: "expected" }, "2x60"),
+  series("gatehouse_proxies", { ...gateway, state: "synced" }, "2x60"),
+  series("controller_runtime_reconcile_errors_total", { ...pod, controller: "status" }, "3x60"),
+  series("workqueue_depth", { ...pod, name: "status", controller: "status" }, "5x60"),
+  series(
+    "workqueue_longest_running_processor_seconds",
+    { ...pod, name: "status", controller: "status" },
+    "1x60",
+  ),
+  series("gatehouse_watch_up", { ...pod, kind: "Gateway" }),
+  ...["0.25", "1", "+Inf"].map((le) =>
+    series("gatehouse_event_loop_lag_seconds_bucket", { ...pod, le }, "0+60x60")
+  ),
+  series("gatehouse_failed_rows", { ...pod, table: "routes" }, "0x60"),
+];

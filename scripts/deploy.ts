@@ -10,7 +10,7 @@ import { rightsOf, type Rule } from "../cli/rights.ts";
 import { version } from "../cli/version.ts";
 import { definitionOf } from "../crds/definition.ts";
 import { gatehouseKinds, type Kind } from "../crds/mod.ts";
-import { alerts } from "./alerts.ts";
+import { alerts, healthy } from "./alerts.ts";
 import { dashboard } from "./dashboard.ts";
 
 const chart = "deploy/helm/gatehouse/files", base = "deploy/kustomize/base";
@@ -75,25 +75,32 @@ const rules = header + yaml({
   }],
 });
 
-/** Tests for `promtool test rules`: each alert fires once, and only that one is looked at. */
+/** Tests for `promtool test rules`: each alert fires once, and only that one is looked at; where all is well none does. */
 const rulesTest = header + yaml({
   rule_files: ["alerts.yaml"],
   evaluation_interval: "1m",
-  tests: alerts.map(({ name, severity, fires, labels }) => ({
-    interval: "1m",
-    input_series: fires,
-    promql_expr_test: [{
-      expr: `count by (alertstate) (ALERTS{alertname="${name}"})`,
-      eval_time: "30m",
-      exp_samples: [{ labels: '{alertstate="firing"}', value: 1 }],
-    }, {
-      expr: `count(ALERTS{alertname="${name}", severity="${severity}"${
-        Object.entries(labels).map(([label, value]) => `, ${label}="${value}"`).join("")
-      }})`,
-      eval_time: "30m",
-      exp_samples: [{ labels: "{}", value: 1 }],
-    }],
-  })),
+  tests: [
+    ...alerts.map(({ name, severity, fires, labels }) => ({
+      interval: "1m",
+      input_series: fires,
+      promql_expr_test: [{
+        expr: `count by (alertstate) (ALERTS{alertname="${name}"})`,
+        eval_time: "30m",
+        exp_samples: [{ labels: '{alertstate="firing"}', value: 1 }],
+      }, {
+        expr: `count(ALERTS{alertname="${name}", severity="${severity}"${
+          Object.entries(labels).map(([label, value]) => `, ${label}="${value}"`).join("")
+        }})`,
+        eval_time: "30m",
+        exp_samples: [{ labels: "{}", value: 1 }],
+      }],
+    })),
+    {
+      interval: "1m",
+      input_series: healthy,
+      promql_expr_test: [{ expr: "ALERTS", eval_time: "30m", exp_samples: [] }],
+    },
+  ],
 });
 const board = `${JSON.stringify(dashboard(), null, 2)}\n`;
 

@@ -247,7 +247,7 @@ Deno.test("without the Gateway API the chart says what to do", async () => {
   assertEquals((await helm.try(["template", "gatehouse", chart, "--set=gatewayClass.create=false"])).code, 0);
 });
 
-Deno.test("promtool: the alerts are well-formed, and each of them fires", async () => {
+Deno.test("promtool: the alerts are well-formed, each of them fires, and none where all is well", async () => {
   const tool = await promtool(tools), folder = `${root}deploy/monitoring`;
   const [{ groups }] = objectsIn(await Deno.readTextFile(`${folder}/alerts.yaml`)) as [Json];
   const alerts: readonly string[] = groups.flatMap(({ rules }: Json) =>
@@ -262,6 +262,11 @@ Deno.test("promtool: the alerts are well-formed, and each of them fires", async 
   for (const alert of alerts) {
     assertStringIncludes(tested, `count by (alertstate) (ALERTS{alertname="${alert}"})`);
   }
+  const [{ tests }] = objectsIn(tested) as [Json];
+  const told = new Set(tests.at(-1).input_series.map(({ series }: Json) => series.replace(/\{.*/, "")));
+  const asked = JSON.stringify(groups.flatMap(({ rules }: Json) => rules.map(({ expr }: Json) => expr)))
+    .match(/\b(gatehouse|controller_runtime|workqueue)_[a-z_]+\b/g)!;
+  assertEquals(told, new Set(asked), "what is told where all is well is what alerts ask for");
 });
 
 Deno.test("promtool: what the dashboard asks for can be asked, of metrics that there are", async () => {
