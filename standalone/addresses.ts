@@ -111,6 +111,8 @@ export class AddressBook implements AsyncDisposable {
   #wants: readonly AddressWant[] = [];
   #assignments: ReadonlyMap<GatewayKey, Assignment> = new Map();
   #ports: ReadonlyMap<GatewayKey, PortStates> = new Map();
+  /** Gateways whose ports are to be looked at anew. */
+  readonly #doubted = new Set<GatewayKey>();
   #told = new Map<GatewayKey, GatewayAddresses>();
   #stale = false;
   #closed = false;
@@ -137,6 +139,14 @@ export class AddressBook implements AsyncDisposable {
     if (this.#closed || equal(wants, this.#wants)) return;
     this.#wants = wants;
     this.#refresh();
+  }
+
+  /** Looks anew at the ports of a Gateway whose proxy does not run, so that anybody may have them; resolves once it has. */
+  async recheck(gateway: GatewayKey): Promise<void> {
+    if (this.#closed) return;
+    this.#doubted.add(gateway);
+    this.#refresh();
+    await this.idle();
   }
 
   get(gateway: GatewayKey): GatewayAddresses | undefined {
@@ -183,7 +193,7 @@ export class AddressBook implements AsyncDisposable {
     }
   }
 
-  /** Assigns addresses that are the machine's own, and forgets the ports of those that have changed. */
+  /** Assigns addresses that are the machine's own, and forgets the ports of those that have changed or are in doubt. */
   async #assign(wants: readonly AddressWant[]): Promise<void> {
     const { pool } = this.#options;
     const known = new Set([...this.#assignments.values()].flatMap(({ addresses }) => addresses));
@@ -201,8 +211,10 @@ export class AddressBook implements AsyncDisposable {
       if (!checked) assignments = assign(wants, this.#previous, pool, this.#unavailable);
     }
     const same = (gateway: GatewayKey) =>
+      !this.#doubted.has(gateway) &&
       equal(this.#assignments.get(gateway)?.addresses, assignments.get(gateway)?.addresses);
     this.#ports = new Map([...this.#ports].filter(([gateway]) => same(gateway)));
+    this.#doubted.clear();
     this.#assignments = assignments;
     await this.#remember(wants);
   }

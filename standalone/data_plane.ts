@@ -76,10 +76,12 @@ export class DataPlane implements AsyncDisposable {
       directory: `${directory}/envoy`,
       binary,
       ...concurrency !== undefined && { concurrency },
+      // Until then, others may have taken its ports.
+      restarting: (gateway) => addresses.recheck(gateway),
       clock,
       log,
     });
-    const addresses = await AddressBook.open({
+    const addresses: AddressBook = await AddressBook.open({
       pool,
       file: `${directory}/addresses.json`,
       clock,

@@ -34,6 +34,8 @@ export interface FleetOptions {
   readonly logLevel?: NonNullable<EnvoyOptions["logLevel"]>;
   /** How long a drain may take, in milliseconds. */
   readonly drainDeadline?: number;
+  /** Awaited before an Envoy that has died is started again. */
+  restarting?(gateway: GatewayKey): Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -219,6 +221,7 @@ class Member {
       ...(logLevel === undefined ? {} : { logLevel }),
       clock,
       log,
+      restarting: async () => await this.#options.restarting?.(this.#gateway),
       onChange: () => this.#events.changed(),
     });
   }

@@ -76,6 +76,8 @@ export interface EnvoyOptions {
   readonly logLevel?: "trace" | "debug" | "info" | "warning" | "error" | "critical" | "off";
   readonly clock: Clock;
   readonly log: Log;
+  /** Awaited before the process is started again. */
+  restarting?(): Promise<void>;
   /** Called whenever {@linkcode EnvoyProcess.status} changes. */
   onChange?(status: EnvoyStatus): void;
 }
@@ -184,6 +186,7 @@ export class EnvoyProcess implements AsyncDisposable {
       } catch {
         break;
       }
+      await this.#options.restarting?.();
       delay = Math.min(delay * 2, backoff.most);
     }
     await this.#file[Symbol.asyncDispose]();

@@ -4,7 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { gateway, httpRoute } from "../../crds/mod.ts";
+import { type Gateway, gateway, httpRoute } from "../../crds/mod.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 import { gatehouse, run, Running, succeed } from "../support/command.ts";
 import { gatewayNamed, get, routeNamed, startGateway, versions } from "./gateway.ts";
@@ -169,4 +169,44 @@ Deno.test("an Envoy that is killed comes back with its configuration, and nothin
   await local.operator.loop.idle();
   assertEquals(await versions(web), written, "a restart of a proxy changes no status");
   assert(local.operator.ledger.report("default/web")[0]!.connected);
+});
+
+Deno.test("a port that another program takes while an Envoy starts again is a condition, and heals", async () => {
+  await using web = await startGateway({ address: "127.0.48.4" });
+  const { kube, address, local } = web;
+  await web.echo("echo");
+  await kube.create(gateway, gatewayNamed("web"));
+  await kube.create(httpRoute, routeNamed("r", [{ backendRefs: [{ name: "echo", port: 80 }] }]));
+  await web.untilStatus(httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
+
+  const { promise: dead, resolve } = Promise.withResolvers<void>();
+  using _watch = local.dataPlane.onChange(() => {
+    if (local.dataPlane.statuses().get("default/web")!.state === "backoff") resolve();
+  });
+  Deno.kill(local.dataPlane.statuses().get("default/web")!.pid!, "SIGKILL");
+  await dead;
+  const squatter = Deno.listen({ hostname: address, port: 80 });
+  const conditionOf = (type: string) => (_: unknown, { status }: Gateway) =>
+    status?.listeners?.[0]?.conditions.find((condition) => condition.type === type);
+  try {
+    const blocked = await web.untilStatus(
+      gateway,
+      "web",
+      "told that the port is in use",
+      (_, object) => conditionOf("Accepted")(_, object)?.reason === "PortUnavailable",
+    );
+    assertMatch(
+      conditionOf("Accepted")(undefined, blocked)!.message,
+      /^Cannot bind port 80 on 127\.0\.48\.4: another/,
+    );
+  } finally {
+    squatter.close();
+  }
+  await web.untilStatus(
+    gateway,
+    "web",
+    "the port is taken once it is free",
+    (_, object) => conditionOf("Programmed")(_, object)?.status === "True",
+  );
+  assertEquals(await get(address, "r.example.com"), 200);
 });

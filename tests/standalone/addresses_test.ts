@@ -518,6 +518,23 @@ Deno.test("book: a file that cannot be read or written costs the memory, not the
   assertMatch(library.warnings.join(), /may differ after a restart/);
 });
 
+Deno.test("book: the ports of a Gateway in doubt are looked at anew, and only its", async () => {
+  await using folder = await scratch();
+  await using library = await Library.open(`${folder.path}/addresses.json`);
+  await library.sync(want("ns/a"), want("ns/b"));
+  const { asked } = library;
+  await library.book.recheck("ns/a");
+  assertEquals([library.told.length, library.asked], [2, asked + 1], "what is as it was is not told again");
+  library.table["127.0.1.1:80"] = library.table["127.0.1.2:80"] = "used";
+  await library.book.recheck("ns/a");
+  assertEquals(library.book.get("ns/a")?.ports["80"]?.state, "failed");
+  assertEquals(library.book.get("ns/b")?.ports, {});
+  library.table["127.0.1.1:80"] = "free";
+  await library.clock.advance(3_000);
+  await library.book.idle();
+  assertEquals(library.book.get("ns/a")?.ports, {});
+});
+
 Deno.test("book: another address means another look at its ports", async () => {
   await using folder = await scratch();
   await using library = await Library.open(`${folder.path}/addresses.json`);
