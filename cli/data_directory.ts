@@ -28,6 +28,10 @@ export async function openDataDirectory(path: string): Promise<string> {
   } catch (error) {
     if (error instanceof UsageError || !(error instanceof Error)) throw error;
     if (error instanceof Deno.errors.AlreadyExists) throw failed("it is a file");
+    // Deno keeps whoever has not every permission out of /proc and the like, and advises to take them all.
+    if (error instanceof Deno.errors.NotCapable) {
+      throw failed("this program has no right to write there", error);
+    }
     // "Permission denied (os error 13): mkdir '/x'"
     throw failed(error.message.replace(/ \(os error \d+\).*/, "").toLowerCase());
   }
