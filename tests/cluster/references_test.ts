@@ -7,6 +7,7 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import { createAuthority, issue, type KeyPair } from "../../controllers/runtime/pki.ts";
+import { tlsSecret } from "../support/tls_secret.ts";
 import { type Cluster, type Json, startCluster } from "./support/cluster.ts";
 import { available, installGatehouse, replicasOf, system } from "./support/installation.ts";
 import { judge } from "./support/judge.ts";
@@ -27,16 +28,6 @@ const farPath = `/apis/${gatewayApi}/v1/namespaces/${place}/httproutes/far`;
 
 const day = 24 * 3_600_000;
 const validity = { notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + day) };
-
-function tlsSecret(namespace: string, name: string, { certificate, key }: KeyPair): Json {
-  return {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace, name },
-    type: "kubernetes.io/tls",
-    data: { "tls.crt": btoa(certificate), "tls.key": btoa(key) },
-  };
-}
 
 /** Grants objects of the Gateway's namespace to refer to some of another one. */
 function grant(namespace: string, from: string, to: string): Json {

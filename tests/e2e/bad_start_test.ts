@@ -7,7 +7,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { type Gateway, gateway, httpRoute } from "../../crds/mod.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 import { gatehouse, run, Running, succeed } from "../support/command.ts";
-import { gatewayNamed, get, routeNamed, startGateway, versions } from "./gateway.ts";
+import { gatewayNamed, get, routeNamed, serve, startGateway, versions } from "./gateway.ts";
 
 async function inDirectory(test: (data: string) => Promise<void>): Promise<void> {
   const data = await Deno.makeTempDir({ prefix: "gatehouse-" });
@@ -147,11 +147,8 @@ Deno.test("a port in use is a condition; other ports are served; it heals once t
 
 Deno.test("an Envoy that is killed comes back with its configuration, and nothing is revoked", async () => {
   await using web = await startGateway({ address: "127.0.48.3" });
-  const { kube, address, local } = web;
-  await web.echo("echo");
-  await kube.create(gateway, gatewayNamed("web"));
-  await kube.create(httpRoute, routeNamed("r", [{ backendRefs: [{ name: "echo", port: 80 }] }]));
-  await web.untilStatus(httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
+  const { address, local } = web;
+  await serve(web);
   assertEquals(await get(address, "r.example.com"), 200);
   const before = local.dataPlane.statuses().get("default/web")!;
   await web.written();
@@ -173,11 +170,8 @@ Deno.test("an Envoy that is killed comes back with its configuration, and nothin
 
 Deno.test("a port that another program takes while an Envoy starts again is a condition, and heals", async () => {
   await using web = await startGateway({ address: "127.0.48.4" });
-  const { kube, address, local } = web;
-  await web.echo("echo");
-  await kube.create(gateway, gatewayNamed("web"));
-  await kube.create(httpRoute, routeNamed("r", [{ backendRefs: [{ name: "echo", port: 80 }] }]));
-  await web.untilStatus(httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
+  const { address, local } = web;
+  await serve(web);
 
   const { promise: dead, resolve } = Promise.withResolvers<void>();
   using _watch = local.dataPlane.onChange(() => {
@@ -186,17 +180,17 @@ Deno.test("a port that another program takes while an Envoy starts again is a co
   Deno.kill(local.dataPlane.statuses().get("default/web")!.pid!, "SIGKILL");
   await dead;
   const squatter = Deno.listen({ hostname: address, port: 80 });
-  const conditionOf = (type: string) => (_: unknown, { status }: Gateway) =>
+  const conditionOf = ({ status }: Gateway, type: string) =>
     status?.listeners?.[0]?.conditions.find((condition) => condition.type === type);
   try {
     const blocked = await web.untilStatus(
       gateway,
       "web",
       "told that the port is in use",
-      (_, object) => conditionOf("Accepted")(_, object)?.reason === "PortUnavailable",
+      (_, object) => conditionOf(object, "Accepted")?.reason === "PortUnavailable",
     );
     assertMatch(
-      conditionOf("Accepted")(undefined, blocked)!.message,
+      conditionOf(blocked, "Accepted")!.message,
       /^Cannot bind port 80 on 127\.0\.48\.4: another/,
     );
   } finally {
@@ -206,7 +200,7 @@ Deno.test("a port that another program takes while an Envoy starts again is a co
     gateway,
     "web",
     "the port is taken once it is free",
-    (_, object) => conditionOf("Programmed")(_, object)?.status === "True",
+    (_, object) => conditionOf(object, "Programmed")?.status === "True",
   );
   assertEquals(await get(address, "r.example.com"), 200);
 });

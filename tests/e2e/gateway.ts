@@ -192,6 +192,14 @@ export async function get(address: string, host: string, path = "/"): Promise<nu
   return await status.promise;
 }
 
+/** Makes Gateway `web` with route `r` to an echo server, and waits until that is programmed. */
+export async function serve(web: TestGateway): Promise<void> {
+  await web.echo("echo");
+  await web.kube.create(kinds.gateway, gatewayNamed("web"));
+  await web.kube.create(kinds.httpRoute, routeNamed("r", [{ backendRefs: [{ name: "echo", port: 80 }] }]));
+  await web.untilStatus(kinds.httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
+}
+
 /** The version of each object; not of Events, which tell of what was written before. */
 export async function versions(
   { kube }: TestGateway,

@@ -4,17 +4,14 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { gateway, gatewayClass, httpRoute } from "../../crds/mod.ts";
+import { gatewayClass, httpRoute } from "../../crds/mod.ts";
 import { gatehouse, run, Running, succeed } from "../support/command.ts";
-import { gatewayNamed, routeNamed, startGateway } from "./gateway.ts";
+import { routeNamed, serve, startGateway } from "./gateway.ts";
 
 Deno.test("status shows objects and proxies, fails where something is wrong, and follows", async () => {
   await using web = await startGateway({ address: "127.0.49.1" });
   const { kube, data, api } = web;
-  await web.echo("echo");
-  await kube.create(gateway, gatewayNamed("web"));
-  await kube.create(httpRoute, routeNamed("r", [{ backendRefs: [{ name: "echo", port: 80 }] }]));
-  await web.untilStatus(httpRoute, "r", "programmed", (c) => c.get("Programmed")?.status === "True");
+  await serve(web);
   await web.written();
   const status = (...flags: readonly string[]) =>
     gatehouse("status", "--data", data, "--kubeconfig", api.kubeconfig, ...flags);

@@ -9,39 +9,8 @@ import { createAuthority, type KeyPair } from "../../controllers/runtime/pki.ts"
 import type { XdsOptions } from "../../xds/build/mod.ts";
 import { ask } from "../xds/support/http.ts";
 import { secureBackend, type SecureEcho } from "../xds/support/https.ts";
-import { type Raw, route, service, stored, to } from "./cluster.ts";
-import { certificate, secured, tlsSecret, validity } from "./secured.ts";
-
-export function configMap(name: string, ca: string, metadata: Raw = {}): Raw {
-  return stored({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name, ...metadata },
-    data: { "ca.crt": ca },
-  });
-}
-
-function policy(name: string, targets: readonly (string | Raw)[], validation: Raw, metadata: Raw = {}): Raw {
-  return stored({
-    apiVersion: "gateway.networking.k8s.io/v1",
-    kind: "BackendTLSPolicy",
-    metadata: { name, ...metadata },
-    spec: {
-      targetRefs: targets.map((target) => ({
-        group: "",
-        kind: "Service",
-        ...typeof target === "string" ? { name: target } : target,
-      })),
-      validation: {
-        ...validation.wellKnownCACertificates ? {} : { caCertificateRefs: [ca("ca")] },
-        hostname: "inner.example.com",
-        ...validation,
-      },
-    },
-  });
-}
-
-const ca = (name: string, kind = "ConfigMap") => ({ group: "", kind, name });
+import { type Raw, route, service, to } from "./cluster.ts";
+import { ca, certificate, configMap, policy, secured, tlsSecret, validity } from "./secured.ts";
 
 interface Setup {
   readonly objects: readonly Raw[];

@@ -11,7 +11,7 @@ import type { DesiredStatus } from "../../controllers/translate/mod.ts";
 import { ask } from "../xds/support/http.ts";
 import { askSecurely, secureBackend } from "../xds/support/https.ts";
 import { type Raw, route, service, stored, to } from "./cluster.ts";
-import { certificate, https, rawSecret, secured, tlsSecret, validity } from "./secured.ts";
+import { ca, certificate, https, policy, rawSecret, secured, tlsSecret, validity } from "./secured.ts";
 import { any, filtered, parentRefs, serving } from "./serving.ts";
 
 const day = 24 * 3_600_000;
@@ -150,23 +150,11 @@ Deno.test("bad input: bundles of authorities that lose what was in them", async 
   await using backend = await secureBackend("inner", pair, authority.certificate);
   const bundle = (name: string, data: Raw) =>
     stored({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
-  const policy = (name: string) =>
-    stored({
-      apiVersion: "gateway.networking.k8s.io/v1",
-      kind: "BackendTLSPolicy",
-      metadata: { name },
-      spec: {
-        targetRefs: [{ group: "", kind: "Service", name }],
-        validation: {
-          hostname: "inner.example.com",
-          caCertificateRefs: [{ group: "", kind: "ConfigMap", name }],
-        },
-      },
-    });
+  const trusting = (name: string) => policy(name, [name], { caCertificateRefs: [ca(name)] });
   const fine = { "ca.crt": authority.certificate };
   await using served = await secured([{ name: "http", protocol: "HTTP" }], [
     route("r", { parentRefs, rules: [to("good", "/good"), to("bad", "/bad")] }),
-    ...[policy("good"), policy("bad"), bundle("good", fine), bundle("bad", fine)],
+    ...[trusting("good"), trusting("bad"), bundle("good", fine), bundle("bad", fine)],
   ], { endpoints: { good: backend.port, bad: backend.port } });
   const status = async (path: string) => (await ask(served.port, path)).status;
   await using neighbour = keepAsking(() => status("/good"));

@@ -9,19 +9,10 @@ import { createAuthority } from "../../controllers/runtime/pki.ts";
 import { ask, freePort } from "../xds/support/http.ts";
 import { askSecurely, type Secure } from "../xds/support/https.ts";
 import { type Raw, route, stored, to } from "./cluster.ts";
-import { certificate, https, secured, tlsSecret, validity } from "./secured.ts";
-
-function configMap(name: string, ca: string, metadata: Raw = {}): Raw {
-  return stored({
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name, ...metadata },
-    data: { "ca.crt": ca },
-  });
-}
+import { ca, certificate, configMap, https, secured, tlsSecret, validity } from "./secured.ts";
 
 const validation = (name: string, more: Raw = {}) => ({
-  validation: { caCertificateRefs: [{ group: "", kind: "ConfigMap", name, ...more.ref }], mode: more.mode },
+  validation: { caCertificateRefs: [{ ...ca(name), ...more.ref }], mode: more.mode },
 });
 
 const toApp = route("r", { parentRefs: [{ name: "gw" }], rules: [to("app")] });
@@ -146,7 +137,7 @@ Deno.test("client certificates: without valid authorities nobody gets in, and on
               port: partly,
               tls: {
                 validation: {
-                  caCertificateRefs: ["mine", "nope"].map((name) => ({ group: "", kind: "ConfigMap", name })),
+                  caCertificateRefs: ["mine", "nope"].map((name) => ca(name)),
                 },
               },
             },

@@ -6,8 +6,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { createAuthority, type KeyPair } from "../../controllers/runtime/pki.ts";
 import { ask } from "../xds/support/http.ts";
-import { type Raw, route, stored, to } from "./cluster.ts";
-import { certificate, secured, validity } from "./secured.ts";
+import { type Raw, route, to } from "./cluster.ts";
+import { certificate, configMap, policy, secured, validity } from "./secured.ts";
 import { any, parentRefs, serving } from "./serving.ts";
 
 interface Copy {
@@ -119,25 +119,11 @@ Deno.test("traffic: mirrors are spoken to by TLS as their policies demand, or no
   const pair = await certificate(["inner.example.com"], {}, authority);
   await using good = recorder(pair);
   await using wrong = recorder(pair);
-  const policy = (name: string, hostname: string) =>
-    stored({
-      apiVersion: "gateway.networking.k8s.io/v1",
-      kind: "BackendTLSPolicy",
-      metadata: { name },
-      spec: {
-        targetRefs: [{ group: "", kind: "Service", name }],
-        validation: { hostname, caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "ca" }] },
-      },
-    });
   await using served = await secured([{ name: "http", protocol: "HTTP" }], [
     route("a", { parentRefs, rules: [{ ...to("app"), filters: [mirror("wrong"), mirror("good")] }] }),
-    ...[policy("good", "inner.example.com"), policy("wrong", "other.example.com")],
-    stored({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: "ca" },
-      data: { "ca.crt": authority.certificate },
-    }),
+    policy("good", ["good"], { hostname: "inner.example.com" }),
+    policy("wrong", ["wrong"], { hostname: "other.example.com" }),
+    configMap("ca", authority.certificate),
   ], { endpoints: { good: good.port, wrong: wrong.port } });
   for (let i = 1; i <= 3; i++) {
     assertEquals((await ask(served.port, `/${i}`)).status, 200);

@@ -8,14 +8,15 @@ import type { Table } from "../../controllers/runtime/graph.ts";
 import { createAuthority } from "../../controllers/runtime/pki.ts";
 import { translate } from "../../controllers/translate/batch.ts";
 import { deriveXds } from "../../xds/build/mod.ts";
+import { concatenated, sizeOf } from "../../xds/build/pack.ts";
 import type { XdsResource } from "../../xds/types.ts";
 import { Resource } from "../../xds/wire/envoy/discovery.ts";
 import { decode } from "../../xds/wire/mod.ts";
-import { assertNoFailures, concat } from "../golden/harness.ts";
+import { assertNoFailures } from "../golden/harness.ts";
 import { refusal, staticConfiguration } from "../golden/validate.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 import { type Random, random } from "../support/random.ts";
-import { validity } from "./secured.ts";
+import { policy, validity } from "./secured.ts";
 import { gateway, http, type Raw, route, service, small, stored, to } from "./cluster.ts";
 
 /** Texts that some part of a proxy could stumble over. */
@@ -160,21 +161,12 @@ function nastyRule(rnd: Random): Raw {
 
 /** A Service that is spoken to by a name, and a route to it. */
 function securedBackend(name: string, i: number): readonly Raw[] {
-  const policy = stored({
-    apiVersion: "gateway.networking.k8s.io/v1",
-    kind: "BackendTLSPolicy",
-    metadata: { name: `s${i}` },
-    spec: {
-      targetRefs: [{ group: "", kind: "Service", name: `s${i}` }],
-      validation: {
-        hostname: i % 2 === 0 ? name : "inner.example.com",
-        subjectAltNames: [{ type: "Hostname", hostname: name }, { type: "URI", uri: name }],
-        caCertificateRefs: [{ group: "", kind: "ConfigMap", name: "ca" }],
-      },
-    },
-  });
+  const validation = {
+    hostname: i % 2 === 0 ? name : "inner.example.com",
+    subjectAltNames: [{ type: "Hostname", hostname: name }, { type: "URI", uri: name }],
+  };
   return [
-    policy,
+    policy(`s${i}`, [`s${i}`], validation),
     service(`s${i}`),
     route(`s${i}`, { hostnames: [`s${i}.example.com`], rules: [to(`s${i}`)] }),
   ];
@@ -201,7 +193,7 @@ Deno.test("nasty values: whatever passes translation passes Envoy", async () => 
   assertNoFailures(batch);
   const resources = [...xds!.entries()].map(([, { gateway, bytes }]) => ({
     gateway,
-    resource: decode(Resource, concat(bytes)),
+    resource: decode(Resource, concatenated(bytes, sizeOf(bytes))),
   }));
   let accepted = 0;
   for (const [, status] of batch.statuses.entries()) {

@@ -47,6 +47,45 @@ export function rawSecret(name: string, data: Raw, metadata: Raw = {}): Raw {
   });
 }
 
+/** A ConfigMap with authorities. */
+export function configMap(name: string, ca: string, metadata: Raw = {}): Raw {
+  return stored({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, ...metadata },
+    data: { "ca.crt": ca },
+  });
+}
+
+/** A BackendTLSPolicy for Services, with the authorities of ConfigMap `ca` unless it says others. */
+export function policy(
+  name: string,
+  targets: readonly (string | Raw)[],
+  validation: Raw,
+  metadata: Raw = {},
+): Raw {
+  return stored({
+    apiVersion: "gateway.networking.k8s.io/v1",
+    kind: "BackendTLSPolicy",
+    metadata: { name, ...metadata },
+    spec: {
+      targetRefs: targets.map((target) => ({
+        group: "",
+        kind: "Service",
+        ...typeof target === "string" ? { name: target } : target,
+      })),
+      validation: {
+        ...validation.wellKnownCACertificates ? {} : { caCertificateRefs: [ca("ca")] },
+        hostname: "inner.example.com",
+        ...validation,
+      },
+    },
+  });
+}
+
+/** A reference to authorities. */
+export const ca = (name: string, kind = "ConfigMap") => ({ group: "", kind, name });
+
 /** An HTTPS listener. */
 export function https(name: string, hostname: string | undefined, ...secrets: readonly string[]): Raw {
   return {

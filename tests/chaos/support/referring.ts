@@ -8,6 +8,7 @@ import { createAuthority, type KeyPair } from "../../../controllers/runtime/pki.
 import { type ApiObject, type Kind, kindFor } from "../../../crds/mod.ts";
 import type { Draft } from "../../../kube/types.ts";
 import { gatewayNamed, routeNamed } from "../../e2e/gateway.ts";
+import { tlsSecret } from "../../support/tls_secret.ts";
 import { certificate, validity } from "../../translate/secured.ts";
 
 const gatewayApi = "gateway.networking.k8s.io";
@@ -197,16 +198,6 @@ function authorities(namespace: string, { first, second }: Pick<People, "first" 
       data: { "ca.crt": ca },
     }]),
   ));
-}
-
-function tlsSecret(namespace: string, name: string, { certificate, key }: KeyPair): Draft {
-  return {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace, name },
-    type: "kubernetes.io/tls",
-    data: { "tls.crt": btoa(certificate), "tls.key": btoa(key) },
-  };
 }
 
 function service(namespace: string, name: string, port = 80): Draft {
