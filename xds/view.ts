@@ -3,19 +3,14 @@
  *
  * @module
  */
+import { concatenated, sizeOf } from "./build/pack.ts";
 import type { XdsResource } from "./types.ts";
 import { Resource } from "./wire/envoy/discovery.ts";
 import { decode } from "./wire/mod.ts";
 
 /** Decodes what proxies are sent, without private keys. The type is left out, since the resource's id says it. */
 export function viewResource({ bytes }: Pick<XdsResource, "bytes">): { readonly [field: string]: unknown } {
-  const whole = new Uint8Array(bytes.reduce((size, piece) => size + piece.length, 0));
-  let at = 0;
-  for (const piece of bytes) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  const { "@type": _, ...fields } = decode(Resource, whole).resource as {
+  const { "@type": _, ...fields } = decode(Resource, concatenated(bytes, sizeOf(bytes))).resource as {
     readonly "@type": string;
     readonly virtual_hosts?: readonly { readonly name: string }[];
   };

@@ -20,6 +20,7 @@ import { equal } from "../../controllers/runtime/equal.ts";
 import type { Table } from "../../controllers/runtime/graph.ts";
 import { lookalikes } from "../../xds/build/lookalikes.ts";
 import { deriveXds } from "../../xds/build/mod.ts";
+import { concatenated, sizeOf } from "../../xds/build/pack.ts";
 import type { XdsResource } from "../../xds/types.ts";
 import { Resource } from "../../xds/wire/envoy/discovery.ts";
 import { decode } from "../../xds/wire/mod.ts";
@@ -112,7 +113,7 @@ export function produce(text: string): Produced {
     .map(([key, { gateway, bytes }]) => ({
       key,
       gateway,
-      resource: decode(Resource, concat(bytes)),
+      resource: decode(Resource, concatenated(bytes, sizeOf(bytes))),
       view: abridgedView(viewResource({ bytes })),
     }))
     .sort((a, b) => a.key < b.key ? -1 : 1);
@@ -204,16 +205,6 @@ function withoutTimes(value: unknown): unknown {
 export function assertNoFailures({ graph }: Pick<Batch, "graph">): void {
   const failures = graph.tables.flatMap(({ name, failures }) => [...failures].map(([key, error]) => ({ name, key, error })));
   assertEquals(failures, [], "no derivation throws");
-}
-
-export function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(pieces.reduce((size, piece) => size + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }
 
 /** Collections up to this many characters take one line. */

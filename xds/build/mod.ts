@@ -13,7 +13,7 @@ import type {
   Secret,
 } from "../../controllers/ir/mod.ts";
 import type { Graph, Group, Read, Table } from "../../controllers/runtime/graph.ts";
-import { resourceKey, type ResourceType, type XdsResource } from "../types.ts";
+import { type Needs, resourceKey, type ResourceType, type XdsResource } from "../types.ts";
 import * as envoyCluster from "../wire/envoy/cluster.ts";
 import * as envoyTls from "../wire/envoy/tls.ts";
 import { encode, type Type } from "../wire/mod.ts";
@@ -107,15 +107,8 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
     const listener = only<Listener>(group), { gateway, name } = listener;
     const chains = read(chainsByListener, name)?.values() ?? [];
     const { version, body } = encodeListener(listener, [...chains], options);
-    return {
-      gateway,
-      id: `listener:${name}`,
-      type: "listener",
-      name,
-      version,
-      bytes: packResource("listener", name, version, body),
-      needs: [new Set<ResourceId>([`routes:${listener.routes}`])],
-    };
+    const needs = [new Set<ResourceId>([`routes:${listener.routes}`])];
+    return { gateway, ...packed("listener", name, version, body, needs) };
   }, { same });
 
   // By their names, so that other changes of a chain do not touch its virtual hosts.
@@ -148,15 +141,7 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
     const table = only(group);
     const made = blocksOf(table.name).flatMap((key) => read(blocks, key) ?? []);
     const { version, body, needs } = encodeRoutes(table, made);
-    return {
-      gateway: table.gateway,
-      id: `routes:${table.name}`,
-      type: "routes",
-      name: table.name,
-      version,
-      bytes: packResource("routes", table.name, version, body),
-      needs,
-    };
+    return { gateway: table.gateway, ...packed("routes", table.name, version, body, needs) };
   }, { same });
 
   return new ResourceTable({
@@ -176,14 +161,24 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
 /** Encodes a resource. Its version is that of its content and of what it is `basedOn`. */
 function share<T>(type: ResourceType, name: string, as: Type<T>, value: T, basedOn = ""): Shared {
   const body = encode(as, value);
-  const version = hashOf(body, basedOn);
+  return packed(type, name, hashOf(body, basedOn), [body]);
+}
+
+/** A resource of what is encoded. */
+function packed(
+  type: ResourceType,
+  name: string,
+  version: string,
+  body: readonly Uint8Array[],
+  needs: Needs = [],
+): Shared {
   return {
     id: `${type}:${name}`,
     type,
     name,
     version,
-    bytes: packResource(type, name, version, [body]),
-    needs: [],
+    bytes: packResource(type, name, version, body),
+    needs,
   };
 }
 
