@@ -18,8 +18,8 @@ export interface Listening {
    * listener with a wider one, whose routes were not meant for them.
    */
   readonly silent: ReadonlyMap<Key, ListenerState>;
-  /** What is served, by {@linkcode ListenerState.portKey}. */
-  readonly ports: ReadonlyMap<Key, readonly ListenerState[]>;
+  /** The first listener that is served on each port, by {@linkcode ListenerState.portKey}. */
+  readonly ports: ReadonlyMap<Key, ListenerState>;
   /** The Secret with the certificate that backends are shown, unless proxies refuse it. */
   readonly clientCertificate?: Key;
 }
@@ -76,7 +76,7 @@ export interface Rejections {
 /** What is served: what is meant, without what the proxies refuse. */
 export function listeningOf(state: GatewayState, rejections: Rejections): Listening {
   const served = new Map<Key, ListenerState>(), silent = new Map<Key, ListenerState>();
-  const ports = new Map<Key, ListenerState[]>();
+  const ports = new Map<Key, ListenerState>();
   for (const owner of state.owners.values()) {
     if (owner.refused) continue;
     for (const listener of owner.listeners) {
@@ -88,9 +88,7 @@ export function listeningOf(state: GatewayState, rejections: Rejections): Listen
         continue;
       }
       served.set(id, shown);
-      const port = ports.get(portKey);
-      if (port) port.push(shown);
-      else ports.set(portKey, [shown]);
+      if (!ports.has(portKey)) ports.set(portKey, shown);
     }
   }
   const { clientCertificate: shown } = state;

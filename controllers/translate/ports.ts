@@ -19,7 +19,7 @@ export interface Port {
 
 /** One port of a Gateway; `undefined` if none of its listeners is served. */
 export function portOf(portKey: Key, state: GatewayState, { ports }: Listening): Port | undefined {
-  const [first] = ports.get(portKey) ?? [];
+  const first = ports.get(portKey);
   if (first === undefined) return undefined;
   return {
     gateway: state.gateway,
