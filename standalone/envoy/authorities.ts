@@ -12,14 +12,11 @@ const usual = [
   "/etc/ssl/cert.pem", // macOS
 ];
 
-/** The first of some files that is there. Rejects with `Deno.errors.PermissionDenied` where that may not be known. */
+/** The first of some files that is there; one that may not be looked at is of no use, and no reason not to start. */
 export async function systemAuthorities(files: readonly string[] = usual): Promise<string | undefined> {
   for (const file of files) {
-    try {
-      if ((await Deno.stat(file)).isFile) return file;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory)) throw error;
-    }
+    const found = await Deno.stat(file).catch(() => undefined);
+    if (found?.isFile) return file;
   }
   return undefined;
 }
