@@ -6,6 +6,7 @@
 import { parse } from "yaml";
 import { checkDepth } from "./depth.ts";
 import { decodeProtobuf, protobufType } from "./protobuf.ts";
+import type { ServedRequest } from "./served_request.ts";
 import { badRequest, tooLarge, unsupportedMediaType } from "./status.ts";
 
 const limit = 3 * 1024 * 1024;
@@ -15,7 +16,7 @@ const limit = 3 * 1024 * 1024;
  * @throws {ApiError} 400, 413 or 415
  */
 export async function readBody(
-  request: Request,
+  request: ServedRequest,
   options: { readonly text?: boolean; readonly optional?: boolean } = {},
 ): Promise<unknown> {
   const bytes = await readBytes(request);
@@ -53,7 +54,7 @@ function parsed(parse: (text: string) => unknown, text: string, failure: string)
   }
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
+async function readBytes(request: ServedRequest): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;

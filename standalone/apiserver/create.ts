@@ -85,11 +85,11 @@ export function createIn(
   }
   const object = resource.toStored(strategy.prepare(tx, verdict.object, undefined));
   if (tx.get(resource.id, keyOf(object))) throw alreadyExists(subject, name);
-  checkSize(object);
   const row = tx.put(resource.id, object);
+  checkSize(row);
   return {
     code: 201,
-    object: options.dryRun ? unversioned(row.object) : row.object,
+    ...options.dryRun ? { object: unversioned(row.object) } : { object: row.object, row },
     warnings: [...warnings(dropped, options), ...finalizerWarnings(full, undefined, resource.custom)],
   };
 }

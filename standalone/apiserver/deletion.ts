@@ -8,6 +8,7 @@ import type { Propagation } from "./request.ts";
 import type { Resource, Unstructured } from "./resources.ts";
 import { conflict } from "./status.ts";
 import type { Row, Transaction } from "./store.ts";
+import type { Written } from "./target.ts";
 
 /** Time as Kubernetes writes it into objects: whole seconds. */
 export function timestamp(now: Date): string {
@@ -95,10 +96,11 @@ export function replace(
   tx: Transaction,
   row: Row,
   object: ApiObject,
-): { readonly gone: boolean; readonly object: ApiObject } {
+): Pick<Written, "object" | "row"> {
   if (object.metadata.deletionTimestamp !== undefined && finalizersOf(object).length === 0) {
     tx.delete(row.resource, row.key);
-    return { gone: true, object };
+    return { object };
   }
-  return { gone: false, object: tx.put(row.resource, object).object };
+  const next = tx.put(row.resource, object);
+  return { object: next.object, row: next };
 }

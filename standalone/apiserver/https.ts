@@ -13,6 +13,7 @@ import { type ConnectionLimits, Connections, type Use } from "../../controllers/
 import type { Log } from "../../controllers/runtime/log.ts";
 import type { KeyPair } from "../../controllers/runtime/pki.ts";
 import type { Identity } from "./access.ts";
+import type { ServedRequest } from "./served_request.ts";
 
 /** Times are in milliseconds. */
 export interface HttpsLimits extends ConnectionLimits {
@@ -38,7 +39,7 @@ export interface HttpsOptions {
   readonly log: Log;
   /** What connections may cost; see {@linkcode defaultLimits}. Answers to clients with a certificate, such as watches, are not cut. */
   readonly limits?: Partial<HttpsLimits>;
-  readonly handle: (request: Request, identity: Identity | undefined) => Response | Promise<Response>;
+  readonly handle: (request: ServedRequest, identity: Identity | undefined) => Response | Promise<Response>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -146,7 +147,7 @@ async function serve(
   outgoing: ServerResponse,
 ): Promise<void> {
   const closed = new AbortController();
-  outgoing.on("close", () => closed.abort());
+  outgoing.on("close", () => outgoing.writableFinished || closed.abort());
   try {
     const request = toRequest(incoming, closed.signal);
     if (!request) {
@@ -163,16 +164,17 @@ async function serve(
 }
 
 /** What is not a request that can be handled, such as TRACE or a path that is no URL, is nothing. */
-function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | undefined {
+function toRequest(incoming: IncomingMessage, signal: AbortSignal): ServedRequest | undefined {
   const { method = "GET", url = "/" } = incoming;
+  const target = URL.parse(url, "https://localhost");
+  if (!target || unservable.has(method)) return undefined;
   const headers = new Headers();
   for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
     headers.append(incoming.rawHeaders[i]!, incoming.rawHeaders[i + 1]!);
   }
-  const body = method === "GET" || method === "HEAD" ? null : toStream(incoming);
-  const target = URL.parse(url, "https://localhost");
-  if (!target || unservable.has(method)) return undefined;
-  return new Request(target, { method, headers, body, signal });
+  // Destroyed, it would leave the rest of the body to be taken for the next request.
+  const body = method === "GET" || method === "HEAD" ? null : incoming.iterator({ destroyOnReturn: false });
+  return { method, url: target.href, headers, body, signal };
 }
 
 /** How much of a body that nobody wants may follow its answer, in bytes. */
@@ -190,21 +192,6 @@ function skip(incoming: IncomingMessage): void {
     if (left < 0) incoming.socket.destroy();
   });
   incoming.on("error", () => {}); // it has been answered
-}
-
-function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  // Destroyed, it would leave the rest of the body to be taken for the next request.
-  const chunks = incoming.iterator({ destroyOnReturn: false });
-  return new ReadableStream({
-    async pull(controller) {
-      const { value, done } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value as Uint8Array);
-    },
-    async cancel() {
-      await chunks.return?.();
-    },
-  }, { highWaterMark: 0 });
 }
 
 /** Methods that the Fetch standard has no requests for. */

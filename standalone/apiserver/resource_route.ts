@@ -191,10 +191,10 @@ async function answerTo(verb: string, asked: Asked): Promise<Response> {
   }
 }
 
-function writtenResponse(encoder: Encoder, { code, object, warnings }: Written): Response {
+function writtenResponse(encoder: Encoder, { code, object, row, warnings }: Written): Response {
   const headers = new Headers({ "content-type": "application/json" });
   addWarnings(headers, warnings);
-  return whole(encoder.one(object), { status: code, headers });
+  return whole(row && encoder.shared ? encoder.item(row) : encoder.one(object), { status: code, headers });
 }
 
 function json(text: string): Response {

@@ -57,7 +57,8 @@ export async function serveApi(options: ApiOptions): Promise<ApiServer> {
     log,
     ...(options.limits ? { limits: options.limits } : {}),
     clientAuthority: pki.authority.certificate,
-    handle: (request, identity) => core.app.fetch(request, identity ? { identity } : {}),
+    // Hono passes a request on to the app's handlers, and reads its method and its URL.
+    handle: (request, identity) => core.app.fetch(request as Request, identity ? { identity } : {}),
     onError: (error) => log.warn("connection failed", { error }),
   });
   stack.use(server);

@@ -8,7 +8,7 @@ import type { Clock } from "../../controllers/runtime/clock.ts";
 import { readMetadata } from "./metadata.ts";
 import type { Resource, Resources } from "./resources.ts";
 import { badRequest, invalid, type Subject } from "./status.ts";
-import type { Store } from "./store.ts";
+import type { Row, Store } from "./store.ts";
 
 /** What writing needs of the server. */
 export interface Writing {
@@ -30,6 +30,8 @@ export interface Written {
   readonly code: 200 | 201;
   /** In the storage version. */
   readonly object: ApiObject;
+  /** What is stored now, if that is the object. */
+  readonly row?: Row;
   readonly warnings: readonly string[];
 }
 

@@ -110,14 +110,15 @@ function replaceIn(
   const next = resource.toStored(prepared);
   const said = [...warnings(dropped, options), ...finalizerWarnings(wanted, current, resource.custom)];
   const answer = { code: 200, warnings: said } as const;
-  if (equal(next, row.object)) return { ...answer, object: row.object };
+  if (equal(next, row.object)) return { ...answer, object: row.object, row };
   const stored = counted(resource) && !equal(content(resource, next), content(resource, row.object))
     ? { ...next, metadata: { ...next.metadata, generation: (row.object.metadata.generation ?? 0) + 1 } }
     : next;
-  checkSize(stored);
-  const { object } = replace(tx, row, stored);
-  if (!options.dryRun) return { ...answer, object };
+  const replaced = replace(tx, row, stored);
+  if (replaced.row) checkSize(replaced.row);
+  if (!options.dryRun) return { ...answer, ...replaced };
   const resourceVersion = row.object.metadata.resourceVersion!;
+  const { object } = replaced;
   return { ...answer, object: { ...object, metadata: { ...object.metadata, resourceVersion } } };
 }
 
