@@ -67,7 +67,6 @@ Examples:
     )
     .action(async (options: Options) => {
       const { openDataDirectory } = await import("./data_directory.ts");
-      const { findParts, startLocal } = await import("./local_operator.ts");
       const { connect } = await import("./connect.ts");
       const { applyFirst, startEcho } = await import("./example.ts");
       const { ApiProcess } = await import("./api_process.ts");
@@ -75,8 +74,16 @@ Examples:
       const log = openLog(io, options), paint = painter(io.outIsTerminal, io.env);
 
       const data = await openDataDirectory(options.data);
-      const parts = await findParts(options, data, io);
-      await using api = await ApiProcess.start({ ...options, data, clock: systemClock, io });
+      // The API server starts while the rest of the program is read.
+      await using stack = new AsyncDisposableStack();
+      const starting = ApiProcess.start({ ...options, data, clock: systemClock, io })
+        .then((process) => stack.use(process));
+      const reading = import("./local_operator.ts").then(async ({ findParts, startLocal }) => ({
+        parts: await findParts(options, data, io),
+        startLocal,
+      }));
+      await Promise.allSettled([starting, reading]);
+      const { parts, startLocal } = await reading, api = await starting;
       const kube = await connect(io, { kubeconfig: api.kubeconfig }, { component: "standalone", log });
       await applyFirst(kube, { data, paths: options.apply ?? [], io });
       await using _echo = await startEcho(kube, { log, signal: io.signal });
