@@ -375,7 +375,7 @@ export interface Rejection {
 export interface Verdict {
   readonly generation: number;
   readonly state: "pending" | "programmed" | "rejected";
-  /** For people: why it is not programmed, or which proxies are left out. */
+  /** For people: why it is not programmed, or which proxies are left out; empty if there is nothing out of the ordinary. */
   readonly message: string;
 }
 

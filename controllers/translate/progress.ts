@@ -30,9 +30,9 @@ export function pendingOf(
 ): Fault | undefined {
   if (verdict?.state === "rejected") return { reason: "Invalid", message: verdict.message };
   if (verdict?.state === "programmed" && verdict.generation === generation) return undefined;
-  if (!verdict && !proxies) return { reason: "Pending", message: "Waiting for a proxy to start" };
-  return {
-    reason: "Pending",
-    message: verdict?.message || "Waiting for the proxies to take the configuration",
-  };
+  // Proxies that have an older generation are there.
+  const waiting = proxies || verdict?.state === "programmed"
+    ? "Waiting for the proxies to take the configuration"
+    : "Waiting for a proxy to start";
+  return { reason: "Pending", message: verdict?.message || waiting };
 }

@@ -426,13 +426,8 @@ export class GatewayLedger {
     for (const proxy of waiting) if (proxy.silent) silent++;
     if (expected > 0 && silent === waiting.size && silent < expected) entry.latched = true;
     if (entry.latched) return { state: "programmed", message: silent > 0 ? leftOut(silent, expected) : "" };
-    if (expected === 0) return { state: "pending", message: "No proxy is ready" };
-    return {
-      state: "pending",
-      message: silent === expected
-        ? `No proxy has answered for ${silence / 1000} seconds`
-        : "Waiting for the proxies to take the configuration",
-    };
+    const mute = expected > 0 && silent === expected;
+    return { state: "pending", message: mute ? `No proxy has answered for ${silence / 1000} seconds` : "" };
   }
 
   #close(entry: Entry): void {
