@@ -52,6 +52,6 @@ export function chainOf({ listener, portKey, tls }: ListenerState): TlsChain | u
   };
 }
 
-export function isEncrypted({ protocol }: Port): boolean {
+export function isEncrypted({ protocol }: Pick<Port, "protocol">): boolean {
   return protocol === "HTTPS";
 }

@@ -16,6 +16,9 @@ import { claimKey, type Placement, type Served } from "./placements.ts";
 import { isEncrypted, type Port } from "./ports.ts";
 import type { ListenerPlace } from "./listening.ts";
 
+/** What a virtual host needs to know of its port. */
+type HostPort = Omit<Port, "bind">;
+
 /** Hostnames that a route or a listener brings to ports. */
 export interface Hosts {
   /** Keys of virtual hosts. */
@@ -52,7 +55,7 @@ export function splitHostKey(key: Key): readonly [portKey: Key, hostname: string
  */
 export function virtualHost(
   key: Key,
-  port: Port,
+  port: HostPort,
   listenerAt: (hostname: string) => Key | undefined,
   claims: (listener: Key, original: string) => Group<Served> | undefined,
 ): VirtualHost {
@@ -119,8 +122,10 @@ export function deriveVirtualHosts(
   ]);
   const byHost = graph.index("hosts by name", hosts, ({ keys }) => keys);
   const claims = graph.index("routes by claim", served, ({ claims }) => claims);
+  // Where a port is bound is no business of theirs: addresses may come after thousands of virtual hosts.
+  const unplaced = graph.derive("ports without addresses", ports, ({ bind: _, ...port }): HostPort => port);
   const virtualHosts = graph.derive("ir.virtualHosts", byHost, (_, read, key) => {
-    const [portKey] = splitHostKey(key), port = read(ports, portKey);
+    const [portKey] = splitHostKey(key), port = read(unplaced, portKey);
     return port &&
       virtualHost(
         key,
