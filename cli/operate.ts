@@ -105,8 +105,8 @@ export interface Operator<P extends Platform = Platform> {
   lead(signal: AbortSignal): Promise<void>;
 }
 
-/** How many statuses are written at once. */
-const statusWorkers = 16;
+/** How many statuses are written at once: enough that neither we nor the API server wait for each other, who decides on several together. */
+const statusWorkers = 32;
 /** How many finalizers are added or let go at once. */
 const finalizerWorkers = 4;
 
