@@ -47,13 +47,11 @@ export abstract class Node<V> implements Table<V> {
     return this.rows.entries();
   }
 
-  /** Takes in what changed before it; {@linkcode resume} finishes that. */
+  /** Notes what changed before it; {@linkcode resume} takes that in. */
   abstract settle(): void;
 
-  /** Goes on until it is through, or `pause` says that it is time to stop; false if something is left to do. */
-  resume(_pause: () => boolean): boolean {
-    return true;
-  }
+  /** Goes on until it is through, or `pause`, which is asked after each row, says that it is time to stop; false if something is left to do. */
+  abstract resume(pause: () => boolean): boolean;
 
   protected write(key: Key, value: V | undefined): void {
     if (value === undefined) {
@@ -82,7 +80,9 @@ export abstract class Node<V> implements Table<V> {
 
 /** Rows from outside. */
 export class SourceNode<V> extends Node<V> implements Source<V> {
-  readonly #pending = new Map<Key, V | undefined>();
+  #pending = new Map<Key, V | undefined>();
+  /** What was pending when the settle that is under way began. */
+  #taken = new Map<Key, V | undefined>();
   readonly #same: (before: V, after: V) => boolean;
 
   constructor(name: string, shared: Shared, ordinal: number, options: SourceOptions<V>) {
@@ -107,19 +107,28 @@ export class SourceNode<V> extends Node<V> implements Source<V> {
   replace(all: Iterable<readonly [Key, V]>): void {
     this.#refuseWrites();
     this.#pending.clear();
+    for (const key of this.#taken.keys()) this.#pending.set(key, undefined);
     for (const key of this.rows.keys()) this.#pending.set(key, undefined);
     for (const [key, value] of all) this.#pending.set(key, value);
   }
 
-  settle(): void {
-    for (const [key, value] of this.#pending) {
-      this.#pending.delete(key);
+  /** A settle begins: what is written from now on is for the next one. */
+  begin(): void {
+    if (this.#pending.size > 0) [this.#taken, this.#pending] = [this.#pending, this.#taken];
+  }
+
+  settle(): void {}
+
+  resume(pause: () => boolean): boolean {
+    for (const [key, value] of this.#taken) {
+      this.#taken.delete(key);
       const before = this.rows.get(key);
-      if (before === value || before !== undefined && value !== undefined && this.#same(before, value)) {
-        continue;
+      if (before !== value && !(before !== undefined && value !== undefined && this.#same(before, value))) {
+        this.write(key, value);
       }
-      this.write(key, value);
+      if (pause()) break;
     }
+    return this.#taken.size === 0;
   }
 
   #refuseWrites(): void {
@@ -155,7 +164,7 @@ export class IndexNode<V> extends Node<SortedMap<V>> {
     for (const key of this.#input.changed) this.#moved.add(key);
   }
 
-  override resume(pause: () => boolean): boolean {
+  resume(pause: () => boolean): boolean {
     for (const key of this.#moved) {
       this.#moved.delete(key);
       this.#regroup(key);
@@ -204,6 +213,7 @@ export class IndexNode<V> extends Node<SortedMap<V>> {
 /** Rows of several tables side by side. */
 export class UnionNode<V> extends Node<V> {
   readonly #parts: readonly (readonly [prefix: string, table: Table<V>])[];
+  #rest: Iterator<void> = [][Symbol.iterator]();
 
   constructor(
     name: string,
@@ -216,9 +226,20 @@ export class UnionNode<V> extends Node<V> {
   }
 
   settle(): void {
+    this.#rest = this.#rows();
+  }
+
+  resume(pause: () => boolean): boolean {
+    while (!this.#rest.next().done) if (pause()) return false;
+    return true;
+  }
+
+  *#rows(): Generator<void, void> {
     for (const [prefix, table] of this.#parts) {
-      if (table.changed.size === 0) continue;
-      for (const key of table.changed) this.write(prefix + key, table.get(key));
+      for (const key of table.changed) {
+        this.write(prefix + key, table.get(key));
+        yield;
+      }
     }
   }
 }
@@ -254,7 +275,7 @@ export class DerivedNode<I, O> extends Node<O> {
     for (const key of this.#input.changed) this.#dirty.add(key);
   }
 
-  override resume(pause: () => boolean): boolean {
+  resume(pause: () => boolean): boolean {
     for (const key of this.#dirty) {
       this.#dirty.delete(key);
       this.#recompute(key);

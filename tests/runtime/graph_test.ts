@@ -167,3 +167,25 @@ Deno.test("graph: a group that somebody kept does not change", () => {
   ]);
   assertEquals([...kept.keys()], [...kept.keys()].sort());
 });
+
+Deno.test("graph: what is written while a settle is under way is for the next one, whichever table it has come to", () => {
+  const graph = new Graph(), first = graph.source<number>("first"), last = graph.source<number>("last");
+  const sums = graph.derive("sums", first, (a, read, key) => a + (read(last, key) ?? 0));
+  for (const source of [first, last]) for (const key of ["a", "b"]) source.set(key, 1);
+  assertEquals(graph.settle(() => true), undefined);
+  for (const source of [first, last]) source.set("b", 10);
+  while (graph.settle(() => true) === undefined);
+  assertEquals([...sums.entries()], [["a", 2], ["b", 2]]);
+  graph.settle();
+  assertEquals([...sums.entries()], [["a", 2], ["b", 20]]);
+});
+
+Deno.test("graph: a new list in the middle of a settle replaces what that one is still taking in", () => {
+  const graph = new Graph(), source = graph.source<number>("source");
+  for (const key of ["a", "b", "c"]) source.set(key, 1);
+  assertEquals(graph.settle(() => true), undefined);
+  source.replace([["b", 2]]);
+  while (graph.settle(() => true) === undefined);
+  graph.settle();
+  assertEquals([...source.entries()], [["b", 2]]);
+});
