@@ -12,7 +12,7 @@ import type { Graph, Settlement, Source } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
 
 /** The event loop is held up for about this long at once, in milliseconds; one row or one step of the hand-over may come on top. */
-const piece = 10;
+const piece = 6;
 
 /**
  * How long others have the thread between two pieces, in milliseconds. The event loop looks at the network only when it has nothing
