@@ -3,8 +3,14 @@
  *
  * @module
  */
-import "reflect-metadata";
-import * as x509 from "@peculiar/x509";
+import { X509Certificate } from "node:crypto";
+import type { JsonGeneralNames, X509Certificate as Made } from "@peculiar/x509";
+
+/** Read once something is made: it takes a tenth of a second, and most starts find their certificates where they left them. */
+async function library(): Promise<typeof import("@peculiar/x509")> {
+  await import("reflect-metadata");
+  return await import("@peculiar/x509");
+}
 
 /** A certificate (PEM) and its private key (PKCS #8, PEM). */
 export interface KeyPair {
@@ -34,17 +40,17 @@ async function newKeys(): Promise<CryptoKeyPair> {
   return await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]) as CryptoKeyPair;
 }
 
-async function pem(certificate: x509.X509Certificate, keys: CryptoKeyPair): Promise<KeyPair> {
+async function pem(certificate: Made, keys: CryptoKeyPair): Promise<KeyPair> {
   const key = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
   return {
     certificate: certificate.toString("pem") + "\n",
-    key: x509.PemConverter.encode(key, "PRIVATE KEY") + "\n",
+    key: (await library()).PemConverter.encode(key, "PRIVATE KEY") + "\n",
   };
 }
 
 /** Makes a self-signed certificate authority. */
 export async function createAuthority(options: Validity & { readonly commonName: string }): Promise<KeyPair> {
-  const keys = await newKeys();
+  const x509 = await library(), keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     name: [{ CN: [options.commonName] }],
     keys,
@@ -62,6 +68,7 @@ export async function createAuthority(options: Validity & { readonly commonName:
 
 /** Makes a key and a certificate for it, signed by `authority`. */
 export async function issue(authority: KeyPair, leaf: Leaf): Promise<KeyPair> {
+  const x509 = await library();
   const issuer = new x509.X509Certificate(authority.certificate);
   const signingKey = await crypto.subtle.importKey(
     "pkcs8",
@@ -71,7 +78,7 @@ export async function issue(authority: KeyPair, leaf: Leaf): Promise<KeyPair> {
     ["sign"],
   );
   const keys = await newKeys();
-  const names: x509.JsonGeneralNames = [
+  const names: JsonGeneralNames = [
     ...(leaf.dnsNames ?? []).map((value) => ({ type: "dns", value }) as const),
     ...(leaf.ipAddresses ?? []).map((value) => ({ type: "ip", value }) as const),
     ...(leaf.uris ?? []).map((value) => ({ type: "url", value }) as const),
@@ -105,8 +112,8 @@ export async function issue(authority: KeyPair, leaf: Leaf): Promise<KeyPair> {
 /** From when until when a certificate is good. Throws if the text is not a certificate. */
 export function validityOf(certificate: string): Validity {
   try {
-    const { notBefore, notAfter } = new x509.X509Certificate(certificate);
-    return { notBefore, notAfter };
+    const { validFrom, validTo } = new X509Certificate(certificate);
+    return { notBefore: new Date(validFrom), notAfter: new Date(validTo) };
   } catch (cause) {
     throw new Error("Cannot read the certificate: it is not PEM of X.509", { cause });
   }
