@@ -8,7 +8,7 @@
  */
 import type { Key, Table } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
-import type { Again, Queue, Worker } from "./runtime/queue.ts";
+import type { AddOptions, Again, Queue, Worker } from "./runtime/queue.ts";
 
 /** How soon to try again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
 export const afterConflict = 100;
@@ -21,6 +21,8 @@ export interface Controller<D> {
   observed?(key: Key, due: D | undefined): void;
   /** How long to wait before it is done, in milliseconds, in case something better is due by then; not at all if absent. */
   delay?(key: Key, due: D): number;
+  /** How soon its turn comes among all that is due, of the usual priorities of queues; `live` if absent. */
+  priority?(due: D): number;
   /** Does it. Rejects if it has to be tried again. */
   apply(due: D, signal: AbortSignal): Promise<Again | void>;
 }
@@ -32,13 +34,18 @@ export function enqueue<D>(controller: Controller<D>, queue: Queue | undefined):
     controller.observed?.(key, due);
     if (due === undefined || !queue) continue;
     const after = controller.delay?.(key, due) ?? 0;
-    queue.add(key, after > 0 ? { after } : {});
+    queue.add(key, { ...turnOf(controller, due), ...after > 0 && { after } });
   }
 }
 
 /** Queues all that is due: at a start, and when this replica becomes the one that writes. */
 export function enqueueAll<D>(controller: Controller<D>, queue: Queue): void {
-  for (const [key] of controller.due.entries()) queue.add(key);
+  for (const [key, due] of controller.due.entries()) queue.add(key, turnOf(controller, due));
+}
+
+function turnOf<D>(controller: Controller<D>, due: D): AddOptions {
+  const priority = controller.priority?.(due);
+  return priority === undefined ? {} : { priority };
 }
 
 /** The worker of a controller's queue: it looks the row up when its turn comes, since it may be done by then. */

@@ -10,6 +10,7 @@ import type { Kube, PatchOperation } from "../kube/types.ts";
 import { afterConflict, type Controller } from "./controller.ts";
 import type { Clock } from "./runtime/clock.ts";
 import type { Key, Table } from "./runtime/graph.ts";
+import { priority } from "./runtime/queue.ts";
 import { type Transition, transitionsOf } from "./transitions.ts";
 
 /** A write to the status of one object. The patch tests the resource version that it was made for. */
@@ -49,6 +50,9 @@ export interface StatusOptions {
  */
 const apart = 250;
 
+/** Kinds of which there are few. */
+const summing: ReadonlySet<string> = new Set(["GatewayClass", "Gateway", "ListenerSet", "EnvoyFleet"]);
+
 export function statusController(options: StatusOptions): Controller<StatusPatch> {
   const { due, kube, kindOf, versionOf, stamp, clock, counted, told } = options;
   /** Versions of objects that a write of ours has superseded. What is due then is due anew once the watch shows the next one. */
@@ -72,6 +76,8 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
       const left = last === undefined ? 0 : last + apart - clock.monotonic();
       return provisional ? Math.max(left, apart) : left;
     },
+    // Their statuses sum up those of thousands, behind which they would wait.
+    priority: ({ kind }) => summing.has(kind) ? priority.first : priority.live,
     observed(row, write) {
       if (superseded.get(row) !== write?.resourceVersion) superseded.delete(row);
     },

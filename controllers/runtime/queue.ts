@@ -10,7 +10,7 @@ import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 /** Usual priorities; any number will do, higher ones go first. */
-export const priority = { live: 0, resync: -100 } as const;
+export const priority = { first: 100, live: 0, resync: -100 } as const;
 
 export interface AddOptions {
   /** {@linkcode priority}`.live` if absent. A key that is queued with several priorities has the highest. */

@@ -165,3 +165,35 @@ Deno.test("an object is written to once in a quarter of a second", async () => {
   await clock.advance(50);
   assertEquals(delay(), 0);
 });
+
+Deno.test("the status of a Gateway does not wait behind those of its routes", async () => {
+  const graph = new Graph(), due = graph.source<StatusPatch>("due"), clock = new FakeClock();
+  const written: string[] = [], stop = new AbortController();
+  const kube = {
+    patch: (_kind: unknown, { name }: { readonly name: string }) => {
+      written.push(name);
+      return Promise.resolve({});
+    },
+  } as unknown as Kube;
+  const controller = statusController({
+    due,
+    kube,
+    kindOf: () => httpRoute,
+    versionOf: () => "v1",
+    stamp,
+    clock,
+  });
+  using queue = new Queue({ name: "status", clock, log: silentLog });
+  const rows = ["HTTPRoute/a", "HTTPRoute/b", "Gateway/c", "ListenerSet/d", "GRPCRoute/e"];
+  for (const [kind, name] of rows.map((key) => key.split("/"))) {
+    const object = { kind: kind!, key: `default/${name}`, uid: "u", resourceVersion: "1", patch: patch("1") };
+    due.set(`${kind}/default/${name}`, object);
+  }
+  graph.settle();
+  enqueue(controller, queue);
+  const running = queue.run(worker(controller, silentLog), { signal: stop.signal });
+  await queue.idle();
+  assertEquals(written, ["c", "d", "a", "b", "e"]);
+  stop.abort();
+  await running;
+});
