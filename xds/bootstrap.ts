@@ -62,7 +62,7 @@ export function bootstrap(options: BootstrapOptions): Bootstrap {
             authority: options.xds.serverName,
             // Another replica is to be found soon after one has stopped, and one that starts soon after it is ready. Each wait is a
             // random part of the interval.
-            retry_policy: { retry_back_off: { base_interval: "0.1s", max_interval: "0.5s" } },
+            retry_policy: { retry_back_off: { base_interval: "0.1s", max_interval: "0.25s" } },
           },
         }],
         set_node_on_first_message_only: true,
