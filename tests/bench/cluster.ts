@@ -32,6 +32,7 @@ const scenarios: { readonly [name: string]: readonly [command: string, ...args: 
   "change-200": ["change", "-iterations", "200"],
   steady: ["steady", "-n", "1000", "-services", "100"],
   start: ["start", "-n", "1000", "-services", "100"],
+  floor: ["floor", "-n", "1000"],
 };
 
 /** What gwbench has to know of this implementation. */

@@ -310,6 +310,18 @@ const questions: { readonly [scenario: string]: readonly Question[] } = {
       value: (r) => at(r, "new_proxy_all_200_s"),
     },
   ],
+  floor: [
+    {
+      name: "no operator, 1,000 routes at once: the API server has taken all of them",
+      unit: "s",
+      value: (r) => at(r, "floor_requests_s"),
+    },
+    {
+      name: "no operator: the benchmark itself has written all statuses",
+      unit: "s",
+      value: (r) => at(r, "floor_all_statuses_s"),
+    },
+  ],
 };
 
 /** The lines of the table that follow from some runs. */
