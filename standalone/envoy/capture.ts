@@ -13,7 +13,13 @@ export type Captured =
     readonly stdout: string;
     readonly stderr: string;
   }
-  | { readonly started: false; readonly missing: boolean; readonly reason: string };
+  | {
+    readonly started: false;
+    readonly missing: boolean;
+    /** Somebody holds its file open for writing: ETXTBSY. */
+    readonly busy: boolean;
+    readonly reason: string;
+  };
 
 /** Runs `command` with more arguments, no input and a limited patience: it is killed once `signal` is aborted. */
 export async function capture(
@@ -42,6 +48,11 @@ export async function capture(
   } catch (error) {
     options.signal?.throwIfAborted();
     if (!(error instanceof Error)) throw error;
-    return { started: false, missing: error instanceof Deno.errors.NotFound, reason: error.message };
+    return {
+      started: false,
+      missing: error instanceof Deno.errors.NotFound,
+      busy: error.message.includes("(os error 26)"),
+      reason: error.message,
+    };
   }
 }

