@@ -1,12 +1,13 @@
 /**
  * What an operator in a cluster asks of the API server, and so what it has to be allowed: the source of its RBAC.
  *
- * Whoever adds a request adds it here. A test in a cluster runs the operator with exactly these rights and takes every refusal for
- * a failure.
+ * Whoever adds a request adds it here. Tests in a cluster run the operator with exactly these rights: every refusal is a failure,
+ * and so is a right that is never used.
  *
  * @module
  */
 import { clusterKinds } from "../controllers/infrastructure/world.ts";
+import { routeKinds } from "../controllers/translate/route_kinds.ts";
 import { groups, kinds } from "../controllers/translate/world.ts";
 import { type Kind, kindOf } from "../crds/mod.ts";
 
@@ -54,8 +55,9 @@ export function rightsOf({ lease, authority }: RightsOptions): Rights {
     ...kinds.map((name) => kindOf(groups[name], name)!),
     ...clusterKinds.map(({ kind }) => kind),
   ];
-  const withStatus = watched.filter(({ group, hasStatus }) =>
-    hasStatus && (group.startsWith("gateway.networking.") || group === "gatehouse.dev")
+  const withStatus = watched.filter(({ group, kind, hasStatus }) =>
+    hasStatus && (group.startsWith("gateway.networking.") || group === "gatehouse.dev") &&
+    (!kind.endsWith("Route") || routeKinds.some((served) => served.kind === kind))
   );
   const watch = (namespaced: boolean) =>
     watched.filter((kind) => kind.namespaced === namespaced).map(({ group, plural }) =>
@@ -87,8 +89,6 @@ export function rightsOf({ lease, authority }: RightsOptions): Rights {
       ...rules([
         ["coordination.k8s.io", "leases", ["create"]],
         ["", "secrets", ["create"]],
-        // About what is in no namespace is told here or in "default".
-        ["events.k8s.io", "events", ["create", "patch"]],
       ]),
       {
         apiGroups: ["coordination.k8s.io"],

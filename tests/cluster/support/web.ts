@@ -117,6 +117,7 @@ const lists = {
   ConfigMap: "/api/v1/namespaces/*/configmaps",
   Deployment: "/apis/apps/v1/namespaces/*/deployments",
   DaemonSet: "/apis/apps/v1/namespaces/*/daemonsets",
+  HorizontalPodAutoscaler: "/apis/autoscaling/v2/namespaces/*/horizontalpodautoscalers",
   PodDisruptionBudget: "/apis/policy/v1/namespaces/*/poddisruptionbudgets",
 } as const;
 
