@@ -12,7 +12,7 @@ import { systemClock } from "../controllers/runtime/clock.ts";
 import { cacheDirectory, findEnvoy } from "../standalone/envoy/find.ts";
 import { findKubectl } from "../tests/tools/kubectl.ts";
 
-interface Stage {
+export interface Stage {
   readonly name: string;
   readonly args: readonly string[];
   readonly env?: { readonly [name: string]: string };
@@ -77,32 +77,67 @@ async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-/** Runs one stage; a failure that no test case tells of, such as a type error, counts as one. */
-async function run(
+function signalIfThere(pid: number, signal: Deno.Signal): void {
+  try {
+    Deno.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** Ends a process and all that came of it, whatever groups they have made; each is held first, so that it starts no more. */
+async function endTree(pid: number): Promise<void> {
+  const held = new Set<number>(), found = new Set([pid]);
+  try {
+    while (held.size < found.size) {
+      for (const one of found.difference(held)) signalIfThere(one, "SIGSTOP");
+      for (const one of found) held.add(one);
+      const { stdout } = await new Deno.Command("ps", { args: ["-A", "-o", "pid=,ppid="] }).output();
+      for (const [, child, parent] of new TextDecoder().decode(stdout).matchAll(/(\d+) +(\d+)/g)) {
+        if (held.has(Number(parent))) found.add(Number(child));
+      }
+    }
+  } finally {
+    for (const one of found) signalIfThere(one, "SIGKILL");
+  }
+}
+
+/**
+ * Runs one stage; a failure that no test case tells of, such as a type error, counts as one. When `limit` is aborted it ends with
+ * everything that it has started.
+ */
+export async function run(
   stage: Stage,
   env: { readonly [name: string]: string },
   results: string,
+  limit: AbortSignal = AbortSignal.timeout(stage.patience ?? patience),
 ): Promise<Count & { seconds: number }> {
   const report = `${results}/${stage.name}.xml`, start = performance.now();
   console.log(`\n## ${stage.name}`);
-  const longest = stage.patience ?? patience, limit = AbortSignal.timeout(longest);
   const deno = async (args: readonly string[]) => {
     const command = new Deno.Command(Deno.execPath(), {
       args: [...args],
       env: { ...env, ...stage.env },
       stdin: "null",
-      signal: limit,
     });
-    const { success, code, signal } = await command.spawn().status;
+    const child = command.spawn();
+    let ending: Promise<void> | undefined;
+    const end = () => void (ending = endTree(child.pid));
+    limit.addEventListener("abort", end);
+    const { success, code, signal } = await child.status;
+    limit.removeEventListener("abort", end);
+    await ending;
     // Then no test says what was wrong, and none was counted.
-    if (signal || code > 128) {
+    if (!ending && (signal || code > 128)) {
       console.log(`Deno was ended by ${signal ?? `signal ${code - 128}`}; a crash of the runtime?`);
     }
     return success;
   };
   const test = ["test", "--no-prompt", "--allow-all", `--junit-path=${report}`, ...stage.args];
-  const success = (!stage.before || await deno(stage.before)) && await deno(test);
-  if (limit.aborted) console.log(`${stage.name} did not end within ${longest / 60_000} minutes`);
+  const success = (!stage.before || await deno(stage.before)) && !limit.aborted && await deno(test);
+  if (limit.aborted) {
+    console.log(`${stage.name} did not end within ${(stage.patience ?? patience) / 60_000} minutes`);
+  }
   const { passed, failed, ignored } = count(await Deno.readTextFile(report).catch(() => ""));
   return {
     passed,

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import { jsrConfig } from "../../scripts/jsr_config.ts";
 import { packagesOf } from "../../scripts/notices.ts";
-import { count } from "../../scripts/test.ts";
-import { root } from "../support/command.ts";
+import { count, run } from "../../scripts/test.ts";
+import { root, succeed } from "../support/command.ts";
 
 Deno.test("scripts: deno.jsr.json is deno.json without the links", async () => {
   const text = await Deno.readTextFile(`${root}deno.json`);
@@ -32,6 +32,37 @@ Deno.test("scripts: counts what JUnit reports, whatever the tests print", () => 
 </testsuites>`;
   assertEquals(count(report), { passed: 2, failed: 2, ignored: 1 });
   assertEquals(count(""), { passed: 0, failed: 0, ignored: 0 });
+});
+
+Deno.test("scripts: a stage that takes too long ends with all that it has started", async () => {
+  const folder = await Deno.makeTempDir(), alive = `${folder}/alive`;
+  await succeed(["mkfifo", alive]);
+  // In a group of their own, as Envoys are. Until the last of them has gone the pipe has no end.
+  const script = 'exec 3>"$0"; sleep 600 & echo $$ >&3; wait';
+  await Deno.writeTextFile(
+    `${folder}/hanging_test.ts`,
+    `Deno.test("hangs", async () => {
+      const args = ["-c", ${JSON.stringify(script)}, ${JSON.stringify(alive)}];
+      await new Deno.Command("sh", { args, detached: true }).spawn().status;
+    });`,
+  );
+  const limit = new AbortController();
+  const stage = { name: "hanging", args: ["--no-check", `${folder}/hanging_test.ts`] };
+  const ran = run(stage, {}, folder, limit.signal);
+  const reader = (await Deno.open(alive)).readable.pipeThrough(new TextDecoderStream()).getReader();
+  const pid = Number((await reader.read()).value);
+  limit.abort();
+  const { passed, failed } = await ran;
+  assertEquals({ passed, failed }, { passed: 0, failed: 1 });
+  let outlived = false;
+  const timer = setTimeout(() => {
+    outlived = true;
+    Deno.kill(-pid, "SIGTERM");
+  }, 10_000);
+  assertEquals((await reader.read()).done, true);
+  clearTimeout(timer);
+  assertEquals(outlived, false, "something was left");
+  await Deno.remove(folder, { recursive: true });
 });
 
 Deno.test("scripts: the packages of a lock, each version once", () => {
