@@ -73,7 +73,14 @@ const runProgram: Io["run"] = async ({ program, args, env, signal }) => {
 function processIo(): Io {
   let interrupted: Pick<Io, "signal" | "hurry"> | undefined; // Listening for signals changes what they do: only once somebody asks.
   return {
-    out: (text) => writeAll(Deno.stdout, text),
+    out: (text) => {
+      try {
+        writeAll(Deno.stdout, text);
+      } catch (error) {
+        // As of `gatehouse status | head`: whoever asked has seen enough.
+        throw error instanceof Deno.errors.BrokenPipe ? new Interrupted("SIGPIPE") : error;
+      }
+    },
     err: (line) => {
       try {
         writeAll(Deno.stderr, line + "\n");

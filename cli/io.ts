@@ -6,7 +6,7 @@
 import type { Surroundings } from "../kube/surroundings.ts";
 
 export interface Io {
-  /** Writes to standard output, as it is. */
+  /** Writes to standard output, as it is. Throws an {@linkcode Interrupted} if nobody reads it any more. */
   out(text: string): void;
   /** Writes a line to standard error. */
   err(line: string): void;
@@ -33,7 +33,7 @@ export interface Io {
 /** Somebody asked the process to stop. */
 export class Interrupted extends Error {
   override name = "Interrupted";
-  constructor(readonly by: "SIGINT" | "SIGTERM" | "SIGHUP") {
+  constructor(readonly by: "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE") {
     super(`Stopped by ${by}`);
   }
 }

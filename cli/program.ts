@@ -75,7 +75,9 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof Interrupted) return { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[error.by];
+    if (error instanceof Interrupted) {
+      return { SIGHUP: 129, SIGINT: 130, SIGPIPE: 141, SIGTERM: 143 }[error.by];
+    }
     io.err(paint("red", "error: ") + explain(error));
     return error instanceof UsageError ? error.status : 1;
   }

@@ -112,6 +112,17 @@ Deno.test("translate shows statuses and Envoy's configuration of the example", a
   assert(!JSON.stringify(status).includes("Programmed"), "nothing is programmed offline");
 });
 
+Deno.test("a command whose output nobody reads any more ends without a word, as others in a pipe do", async () => {
+  const [program, ...args] = gatehouse("translate", "-");
+  const child = new Deno.Command(program, { args, stdin: "piped", stdout: "piped", stderr: "piped" }).spawn();
+  await child.stdout.cancel();
+  // It writes once it has read everything.
+  const input = await Deno.readFile(`${root}standalone/quickstart/2-gateway.yaml`);
+  await new Blob([input]).stream().pipeTo(child.stdin);
+  const said = await new Response(child.stderr).text();
+  assertEquals([(await child.status).code, said], [141, ""]);
+});
+
 Deno.test("translate tells of certificates that have expired by the time that is given", async () => {
   const golden = await Deno.readTextFile(`${root}tests/golden/expired-certificates/in.yaml`);
   const [, ...objects] = golden.split("---\n");
