@@ -367,7 +367,8 @@ export function clusterPart(runs: readonly Run[], machine: ClusterMachine): stri
     "",
     "`deno task bench:cluster` has written this part: Gatehouse installed on a Kubernetes cluster from its manifests, measured",
     "by `tests/bench/gwbench`, which knows nothing of it. **Envoy Gateway** 1.9.0 with Envoy 1.39.0 was measured once by the same",
-    "program in the same kind of cluster on the same kind of machine.",
+    "program in the same kind of cluster on the same kind of machine. **floor** is what the API server takes on this machine for",
+    "as many routes and as many statuses, with no operator and no Envoy.",
     "",
     `${cpu}, ${cores} cores, ${memory} GB of memory, Kubernetes ${kubernetes}, Deno ${deno}, ${envoy}, on ${date}. The`,
     `control plane, ${
