@@ -30,6 +30,7 @@ import { typedModel } from "../../../standalone/apiserver/model.ts";
 import { type ApiServer, serveApi } from "../../../standalone/apiserver/serve.ts";
 import { fastClock } from "../../support/fast_clock.ts";
 import { kubeOf } from "../../support/kube.ts";
+import { withoutIdentity } from "../../support/without_identity.ts";
 import { withoutApply } from "./apply.ts";
 
 /** How much faster than time the replicas' clocks run. */
@@ -374,25 +375,4 @@ function kindOf(apiVersion: string, kind: string): Kind {
 /** As the API server names it. */
 export function resourceOf({ plural, group }: Kind): string {
   return group === "" ? plural : `${plural}.${group}`;
-}
-
-/** Fields that the server gives, that tell of times, or that depend on these; and certificates, which nobody makes twice. */
-const ofServer = new RegExp(
-  `^(${
-    [
-      ...["uid", "resourceVersion", "generation", "observedGeneration", "creationTimestamp", "managedFields"],
-      ...["lastTransitionTime", "clusterIPs?", "nodePort", "healthCheckNodePort"],
-      ...["gatehouse\\.dev/applied", "ca\\.crt"],
-    ].join("|")
-  })$`,
-);
-
-/** An object without what differs between two that were made in the same way. */
-function withoutIdentity(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutIdentity);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).filter(([name]) => !ofServer.test(name)).sort(([a], [b]) => a < b ? -1 : 1)
-      .map(([name, inner]) => [name, withoutIdentity(inner)]),
-  );
 }
