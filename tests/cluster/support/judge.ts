@@ -64,7 +64,7 @@ export async function look(cluster: Cluster, namespace: string, paths: readonly 
 }
 
 /** The resources that an Envoy has by xDS. */
-async function servedBy(cluster: Cluster, pod: Json): Promise<{ readonly [resource: string]: Json }> {
+export async function servedBy(cluster: Cluster, pod: Json): Promise<{ readonly [resource: string]: Json }> {
   const dump = await askAdmin(cluster, pod, "/config_dump?include_eds");
   const resources: { [name: string]: Json } = {};
   for (const { "@type": type, ...lists } of JSON.parse(dump ?? "{}").configs ?? []) {
