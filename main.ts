@@ -40,7 +40,7 @@ function interruption(): Pick<Io, "signal" | "hurry"> {
 
 /**
  * Keeps V8 from growing the young generation to 48 MB, and the old one to twice what is in it, for a throughput that nobody asks
- * for; and from collecting garbage while there is next to nothing, over and over until everything is read.
+ * for. What is run again is the API server, whose start reads everything: nothing is to be collected until it has.
  */
 const memoryFlags =
   "--v8-flags=--max-semi-space-size=4,--initial-old-space-size=128,--heap-growing-percent=60";

@@ -44,7 +44,7 @@ async function measure(proxies: number, report: Report): Promise<void> {
       "run",
       "--quiet",
       "--allow-all",
-      "--v8-flags=--max-semi-space-size=4,--initial-old-space-size=128,--heap-growing-percent=60",
+      "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30",
       script,
       ...[`${routes}`, `${proxies}`],
     ],
