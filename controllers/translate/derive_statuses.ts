@@ -174,6 +174,7 @@ function derivePolicyStatuses(graph: Graph, world: World, tables: StatusTables):
       },
       clusters: (service) => read(byService, service),
       verdict: (gateway, service) => read(world.verdicts, within(gateway, `Service/${service}`)),
+      proxies: (gateway) => read(world.proxies, gateway)?.length,
     }),
   }));
 }

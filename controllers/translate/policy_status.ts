@@ -10,6 +10,7 @@ import { type Policy, type PolicyTarget, rivalsFor } from "./backend_tls.ts";
 import type { GatewayCluster } from "./clusters.ts";
 import { condition, type DesiredCondition, enumerate, type Fault, join } from "./conditions.ts";
 import { gatewayGroup } from "./listeners.ts";
+import { pendingOf } from "./progress.ts";
 
 /** A Gateway that uses a policy, and how the policy fares there. */
 export interface DesiredAncestor {
@@ -25,6 +26,8 @@ export interface PolicyFacts {
   /** The clusters that Gateways are meant to have of a Service. */
   readonly clusters: (service: Key) => Group<GatewayCluster> | undefined;
   readonly verdict: (gateway: GatewayKey, service: Key) => Verdict | undefined;
+  /** How many proxies a Gateway is expected to have; `undefined` if there is none yet. */
+  readonly proxies: (gateway: GatewayKey) => number | undefined;
 }
 
 /** The Gateways whose routes lead to what a policy is for, sorted, with the conditions there. */
@@ -110,16 +113,13 @@ function conflict(
 function progressOf(
   gateway: GatewayKey,
   targets: readonly PolicyTarget[],
-  { verdict }: PolicyFacts,
+  { verdict, proxies }: PolicyFacts,
 ): Fault | undefined {
   for (const { service } of targets) {
     const found = verdict(gateway, service);
-    if (found?.state === "programmed") continue;
-    if (found?.state === "rejected") return { reason: "Invalid", message: found.message };
-    return {
-      reason: "Pending",
-      message: found?.message || "Waiting for the proxies to take the configuration",
-    };
+    // A cluster has no generation of its own to fall behind.
+    const pending = pendingOf(found?.generation ?? 0, found, proxies(gateway));
+    if (pending) return pending;
   }
   return undefined;
 }
