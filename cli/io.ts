@@ -30,7 +30,7 @@ export interface Io {
   self(permissions: readonly string[]): readonly [string, ...string[]];
 }
 
-/** Somebody asked the process to stop. */
+/** Somebody asked the process to stop, or, of SIGPIPE, does not read what it writes any more. */
 export class Interrupted extends Error {
   override name = "Interrupted";
   constructor(readonly by: "SIGINT" | "SIGTERM" | "SIGHUP" | "SIGPIPE") {

@@ -7,7 +7,7 @@
  * @module
  */
 import { clusterKinds } from "../controllers/infrastructure/world.ts";
-import { routeKinds } from "../controllers/translate/route_kinds.ts";
+import { statusKinds } from "../controllers/translate/derive_statuses.ts";
 import { groups, kinds } from "../controllers/translate/world.ts";
 import { type Kind, kindOf } from "../crds/mod.ts";
 
@@ -55,10 +55,7 @@ export function rightsOf({ lease, authority }: RightsOptions): Rights {
     ...kinds.map((name) => kindOf(groups[name], name)!),
     ...clusterKinds.map(({ kind }) => kind),
   ];
-  const withStatus = watched.filter(({ group, kind, hasStatus }) =>
-    hasStatus && (group.startsWith("gateway.networking.") || group === "gatehouse.dev") &&
-    (!kind.endsWith("Route") || routeKinds.some((served) => served.kind === kind))
-  );
+  const withStatus = watched.filter(({ kind }) => statusKinds.includes(kind));
   const watch = (namespaced: boolean) =>
     watched.filter((kind) => kind.namespaced === namespaced).map(({ group, plural }) =>
       [group, plural, watching] as const

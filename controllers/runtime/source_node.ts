@@ -46,6 +46,7 @@ export class SourceNode<V> extends Node<V> implements Source<V> {
     if (this.#pending.size > 0) [this.#taken, this.#pending] = [this.#pending, this.#taken];
   }
 
+  /** Nothing comes before it. */
   settle(): void {}
 
   resume(pause: () => boolean): boolean {

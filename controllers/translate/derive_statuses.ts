@@ -179,6 +179,16 @@ function derivePolicyStatuses(graph: Graph, world: World, tables: StatusTables):
   }));
 }
 
+/** Kinds whose statuses are ours alone. */
+const ownKinds = ["EnvoyFleet", "GatewayClass", "Gateway", "ListenerSet"] as const;
+
+/** All kinds whose statuses are written: what {@linkcode deriveDue} has rows of. */
+export const statusKinds: readonly string[] = [
+  ...ownKinds,
+  ...routeKinds.map(({ kind }) => kind),
+  "BackendTLSPolicy",
+];
+
 /** Derives the writes that are due. Row key: `Kind/namespace/name`. */
 export function deriveDue(
   graph: Graph,
@@ -186,7 +196,7 @@ export function deriveDue(
   statuses: Table<DesiredStatus>,
   config: Config,
 ): Table<StatusWrite> {
-  const own = (["EnvoyFleet", "GatewayClass", "Gateway", "ListenerSet"] as const).map((kind) => {
+  const own = ownKinds.map((kind) => {
     const source: Table<EnvoyFleet | GatewayClass | Gateway | ListenerSet> = objects[kind];
     const table = graph.derive(`due for ${kind}s`, source, (object, read, key) => {
       const desired = read(statuses, `${kind}/${key}`);
