@@ -12,7 +12,7 @@ import { statusController, type StatusPatch } from "../../controllers/status.ts"
 import { stamp } from "../../controllers/translate/mod.ts";
 import { httpRoute } from "../../crds/mod.ts";
 import { KubeError } from "../../kube/errors.ts";
-import type { Kube, PatchOperation, PatchOptions } from "../../kube/types.ts";
+import type { Kube, Name, PatchOperation, PatchOptions } from "../../kube/types.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 const row = "HTTPRoute/default/r";
@@ -20,11 +20,20 @@ const row = "HTTPRoute/default/r";
 /** A controller over one table, and what it asked of an API server that answers with `answers`, then with success. */
 function rig(answers: readonly Error[] = []) {
   const graph = new Graph(), due = graph.source<StatusPatch>("due"), clock = new FakeClock();
-  const asked: { readonly operations: readonly PatchOperation[]; readonly options: PatchOptions }[] = [];
+  const asked: {
+    readonly name: string;
+    readonly operations: readonly PatchOperation[];
+    readonly options: PatchOptions;
+  }[] = [];
   const left = [...answers];
   const kube = {
-    patch: (_kind: unknown, _name: unknown, operations: readonly PatchOperation[], options: PatchOptions) => {
-      asked.push({ operations, options });
+    patch: (
+      _kind: unknown,
+      { name }: Name,
+      operations: readonly PatchOperation[],
+      options: PatchOptions,
+    ) => {
+      asked.push({ name, operations, options });
       const error = left.shift();
       return error ? Promise.reject(error) : Promise.resolve({});
     },
@@ -44,6 +53,10 @@ function rig(answers: readonly Error[] = []) {
   });
   const queue = new Queue({ name: "status", clock, log: silentLog });
   return {
+    graph,
+    due,
+    controller,
+    queue,
     asked,
     results,
     told,
@@ -167,23 +180,7 @@ Deno.test("an object is written to once in a quarter of a second", async () => {
 });
 
 Deno.test("the status of a Gateway does not wait behind those of its routes", async () => {
-  const graph = new Graph(), due = graph.source<StatusPatch>("due"), clock = new FakeClock();
-  const written: string[] = [], stop = new AbortController();
-  const kube = {
-    patch: (_kind: unknown, { name }: { readonly name: string }) => {
-      written.push(name);
-      return Promise.resolve({});
-    },
-  } as unknown as Kube;
-  const controller = statusController({
-    due,
-    kube,
-    kindOf: () => httpRoute,
-    versionOf: () => "v1",
-    stamp,
-    clock,
-  });
-  using queue = new Queue({ name: "status", clock, log: silentLog });
+  const { graph, due, controller, queue, asked } = rig(), stop = new AbortController();
   const rows = ["HTTPRoute/a", "HTTPRoute/b", "Gateway/c", "ListenerSet/d", "GRPCRoute/e"];
   for (const [kind, name] of rows.map((key) => key.split("/"))) {
     const object = { kind: kind!, key: `default/${name}`, uid: "u", resourceVersion: "1", patch: patch("1") };
@@ -193,7 +190,7 @@ Deno.test("the status of a Gateway does not wait behind those of its routes", as
   enqueue(controller, queue);
   const running = queue.run(worker(controller, silentLog), { signal: stop.signal });
   await queue.idle();
-  assertEquals(written, ["c", "d", "a", "b", "e"]);
+  assertEquals(asked.map(({ name }) => name), ["c", "d", "a", "b", "e"]);
   stop.abort();
   await running;
 });
