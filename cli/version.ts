@@ -14,7 +14,7 @@ export const version: string = manifest.version;
 /** What this build is made for. Checked against real parts by the tests. */
 export const supported = {
   gatewayApi: "1.4 to 1.7",
-  envoy: "1.36 to 1.40",
+  envoy: "1.37 to 1.40",
 } as const;
 
 export function registerVersion(program: Command, io: Io): void {

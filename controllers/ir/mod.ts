@@ -266,6 +266,8 @@ export interface Cluster {
   readonly address?: { readonly host: string; readonly port: number };
   /** How TLS is spoken with it; absent for plain text. */
   readonly tls?: BackendTls;
+  /** Present if the routes that lead to it say what is sent again; else that is what has not reached it. */
+  readonly retries?: "routes";
 }
 
 export interface BackendTls {

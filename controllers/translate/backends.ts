@@ -4,7 +4,7 @@
  * @module
  */
 import type { BackendObjectReference, ReferenceGrant, Service } from "../../crds/mod.ts";
-import type { BackendTls } from "../ir/mod.ts";
+import type { BackendTls, Cluster } from "../ir/mod.ts";
 import type { Group, Read, Table } from "../runtime/graph.ts";
 import { policiesFor, type Policy } from "./backend_tls.ts";
 import type { Fault } from "./conditions.ts";
@@ -23,6 +23,13 @@ export interface ClusterSpec {
   readonly address?: never;
   /** TLS is demanded and cannot be spoken as demanded: every connection has to fail. */
   readonly cut?: true;
+  /** Who says what is sent again. */
+  readonly retries?: Cluster["retries"];
+}
+
+/** The same backend for rules that say themselves what is sent again. No name of an object has the plus in it. */
+export function retriedByRoutes(cluster: ClusterSpec): ClusterSpec {
+  return { ...cluster, name: `${cluster.name}+retries`, retries: "routes" };
 }
 
 export interface BackendTables {

@@ -85,11 +85,12 @@ export function deriveClusters(
   const specs = graph.derive("clusters", byName, (group): AnyCluster | undefined => {
     for (const { cluster } of group.values()) return cluster;
   });
-  const clusters = graph.derive("ir.clusters", specs, ({ name, protocol, address, tls }) => ({
+  const clusters = graph.derive("ir.clusters", specs, ({ name, protocol, address, tls, retries }) => ({
     name,
     protocol,
     ...address && { address },
     ...tls && { tls },
+    ...retries && { retries },
   }));
   const slices = graph.index("slices by service", objects.EndpointSlice, serviceOf);
   const endpoints = graph.derive(

@@ -8,7 +8,7 @@ import type { Mirror, Route, RouteAction, RouteMatch, WeightedBackend } from "..
 import type { Read } from "../runtime/graph.ts";
 import { kept } from "../runtime/kept.ts";
 import { failure, forwardTo, isReachable, type Manner, redirectTo, rewriteOf } from "./actions.ts";
-import { type BackendTables, type ClusterSpec, resolveBackend } from "./backends.ts";
+import { type BackendTables, type ClusterSpec, resolveBackend, retriedByRoutes } from "./backends.ts";
 import { bug, type Fault } from "./conditions.ts";
 import type { Effects } from "./filters.ts";
 import { type Entry, rankOf } from "./matches.ts";
@@ -63,7 +63,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
     const cluster = find(ref, `${where}.backendRefs[${i}]`);
     if (weight <= 0) return [];
     const { requestHeaders, responseHeaders, rewrite, extensions } = effects;
-    const usable = extensions ? undefined : cluster;
+    const usable = extensions || !cluster ? undefined : rule.retry ? retriedByRoutes(cluster) : cluster;
     if (usable) clusters.set(usable.name, usable);
     const backend: WeightedBackend = {
       weight,

@@ -17,6 +17,7 @@ export interface Telemetry {
 /** A cluster that is no Service. */
 export interface CollectorCluster extends Required<Pick<Cluster, "name" | "protocol" | "address">> {
   readonly tls?: never;
+  readonly retries?: never;
 }
 
 export function telemetryOf(gateway: GatewayKey, { accessLog, tracing }: Fleet): Telemetry {

@@ -5,9 +5,9 @@
  */
 
 /** The minor versions of Envoy 1.x that are supported, both ends included. */
-export const supported = { from: 36, to: 40 } as const;
+export const supported = { from: 37, to: 40 } as const;
 
-/** As people read it: `1.36 to 1.40`. */
+/** As people read it: `1.37 to 1.40`. */
 export const supportedText = `1.${supported.from} to 1.${supported.to}`;
 
 /** The release that is fetched where the machine has none. */

@@ -44,7 +44,7 @@ Deno.test("version tells what it works with, without network and without Envoy",
     }),
   );
   assertMatch(version, /^\d+\.\d+\.\d+/);
-  assertEquals(envoy, "1.36 to 1.40");
+  assertEquals(envoy, "1.37 to 1.40");
 });
 
 Deno.test("wrong usage is explained on standard error, with status 2", async () => {

@@ -45,10 +45,10 @@ Deno.test("version: what envoy --version prints", () => {
   assertEquals(parseVersion("nginx version: nginx/1.22.1"), undefined);
 });
 
-Deno.test("version: 1.36 to 1.40 are supported", () => {
+Deno.test("version: 1.37 to 1.40 are supported", () => {
   const table: readonly (readonly [string, boolean])[] = [
-    ["1.35.9", false],
-    ["1.36.0", true],
+    ["1.36.9", false],
+    ["1.37.0", true],
     ["1.38.2", true],
     ["1.40.7", true],
     ["1.41.0", false],
@@ -57,7 +57,7 @@ Deno.test("version: 1.36 to 1.40 are supported", () => {
     ["1.4.0", false],
   ];
   for (const [version, expected] of table) assertEquals(isSupported(version), expected, version);
-  assertEquals(supportedText, "1.36 to 1.40");
+  assertEquals(supportedText, "1.37 to 1.40");
   assert(isSupported(pinnedVersion));
 });
 
@@ -66,7 +66,7 @@ Deno.test("find: the flag goes before $ENVOY, that before PATH, that before the 
   const at = (name: string) => `${folder.path}/${name}`;
   await Deno.mkdir(at("bin"));
   await Deno.mkdir(at("empty"));
-  const flag = await script(at("flag"), saying("1.36.1"));
+  const flag = await script(at("flag"), saying("1.37.1"));
   const variable = await script(at("variable"), saying("1.37.1"));
   await script(at("bin/envoy"), saying("1.38.1"));
   await Deno.mkdir(at("cache"));
@@ -77,7 +77,7 @@ Deno.test("find: the flag goes before $ENVOY, that before PATH, that before the 
     assert("envoy" in found, JSON.stringify(found));
     return [found.envoy.version, found.envoy.source];
   };
-  assertEquals(await versionOf({ flag, variable, path }), ["1.36.1", "flag"]);
+  assertEquals(await versionOf({ flag, variable, path }), ["1.37.1", "flag"]);
   assertEquals(await versionOf({ variable, path }), ["1.37.1", "$ENVOY"]);
   assertEquals(await versionOf({ variable: "", path }), ["1.38.1", "PATH"]);
   assertEquals(await versionOf({ path: at("empty") }), [pinnedVersion, "cache"]);
@@ -88,7 +88,7 @@ Deno.test("find: what does not do is refused, with the reason and a remedy", asy
   await using folder = await scratch();
   const at = (name: string) => `${folder.path}/${name}`;
   await Deno.writeTextFile(at("text"), "hello");
-  const old = await script(at("old"), saying("1.35.9"));
+  const old = await script(at("old"), saying("1.36.9"));
   const next = await script(at("next"), saying("1.41.0"));
   const other = await script(at("other"), "echo nginx version: nginx/1.22.1");
   const silent = await script(at("silent"), "exit 0");
@@ -101,8 +101,8 @@ Deno.test("find: what does not do is refused, with the reason and a remedy", asy
   await Deno.writeTextFile(at("orphan"), "#!/nonexistent/interpreter\n");
   await Deno.chmod(at("orphan"), 0o755);
   const table: readonly (readonly [string, RegExp])[] = [
-    [old, /version 1\.35\.9 is not supported, Gatehouse works with 1\.36 to 1\.40\. .*--envoy/],
-    [next, /version 1\.41\.0 is not supported, Gatehouse works with 1\.36 to 1\.40/],
+    [old, /version 1\.36\.9 is not supported, Gatehouse works with 1\.37 to 1\.40\. .*--envoy/],
+    [next, /version 1\.41\.0 is not supported, Gatehouse works with 1\.37 to 1\.40/],
     [other, /does not say that it is Envoy/],
     [silent, /does not say that it is Envoy/],
     [broken, /it does not run here: envoy: .*GLIBC_2\.31 not found\. Install it/],

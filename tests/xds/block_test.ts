@@ -37,7 +37,7 @@ function port(first: Hosts) {
 
 Deno.test("an edit, an addition and a removal among 5,000 virtual hosts make one block anew", () => {
   const before = hosts(5_000), { set, made, version } = port(before);
-  assertEquals(made, 64);
+  assertEquals(made, 32);
   assertEquals(set(before).recomputed, 0);
   const { ["h777.example.com"]: _, ...removed } = before;
   for (

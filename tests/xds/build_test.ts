@@ -5,7 +5,7 @@
  */
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import type { AccessLog, Listener, WeightedBackend } from "../../controllers/ir/mod.ts";
+import type { AccessLog, Cluster, Listener, WeightedBackend } from "../../controllers/ir/mod.ts";
 import { Graph } from "../../controllers/runtime/graph.ts";
 import { buildCluster, buildEndpoints } from "../../xds/build/cluster.ts";
 import { buildListener } from "../../xds/build/listener.ts";
@@ -39,7 +39,8 @@ Deno.test("a route in Envoy's words", () => {
       headers: [{ name: "X-A", type: "exact", value: "1" }],
       queryParams: [{ name: "q", type: "regex", value: "a.*" }],
     },
-    requestHeaders: { set: [{ name: "a", value: "1" }], add: [{ name: "b", value: "2" }], remove: ["c"] },
+    requestHeaders: { set: [{ name: "a", value: "1" }], add: [{ name: "b", value: "" }], remove: ["c"] },
+    responseHeaders: { set: [], add: [], remove: ["d"] },
   });
   assertEquals(buildRoute(one, place), {
     name: "web",
@@ -53,15 +54,18 @@ Deno.test("a route in Envoy's words", () => {
     },
     route: { cluster: "ns/a/80", timeout: "0s" },
     request_headers_to_add: [
-      {
-        header: { key: "a", value: "1" },
-        append_action: "OVERWRITE_IF_EXISTS_OR_ADD",
-        keep_empty_value: true,
-      },
-      { header: { key: "b", value: "2" }, append_action: "APPEND_IF_EXISTS_OR_ADD", keep_empty_value: true },
+      { header: { key: "a", value: "1" }, append_action: "OVERWRITE_IF_EXISTS_OR_ADD" },
+      { header: { key: "b", value: "" }, append_action: "APPEND_IF_EXISTS_OR_ADD", keep_empty_value: true },
     ],
     request_headers_to_remove: ["c"],
+    response_headers_to_remove: ["d"],
   });
+  const { match: _, ...answered } = buildRoute({ ...one, action: { kind: "respond", status: 500 } }, place);
+  assertEquals(answered, {
+    name: "web",
+    direct_response: { status: 500 },
+    response_headers_to_remove: ["d"],
+  }, "nobody sees the headers of a request that goes nowhere");
 });
 
 Deno.test("backends: shares, stand-ins for what cannot be resolved, nobody", () => {
@@ -213,17 +217,26 @@ Deno.test("endpoints: zones, and those that drain come second", () => {
   const all = buildEndpoints({ cluster: "c", localities: [{ zone: "a", endpoints: [endpoint(1, true)] }] });
   assertEquals(shape(all.endpoints), [["a", undefined, 1]], "there is nothing else");
   assertEquals(buildEndpoints(endpointsOf("c")), { cluster_name: "c", endpoints: [] });
-  assertEquals(buildCluster({ name: "c", protocol: "h2c" }).typed_extension_protocol_options, {
-    "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
-      "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-      explicit_http_config: {
-        http2_protocol_options: {
-          initial_stream_window_size: 65_536,
-          initial_connection_window_size: 1_048_576,
-        },
+});
+
+Deno.test("clusters: how they are spoken to, and who says what is sent again", () => {
+  const options = (cluster: Partial<Cluster>) =>
+    Object.values(
+      buildCluster({ name: "c", protocol: "h2c", ...cluster }).typed_extension_protocol_options ?? {},
+    )[0];
+  const h2c: ReturnType<typeof options> = {
+    "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+    explicit_http_config: {
+      http2_protocol_options: {
+        initial_stream_window_size: 65_536,
+        initial_connection_window_size: 1_048_576,
       },
     },
-  });
+  };
+  assertEquals(options({ retries: "routes" }), h2c);
+  const { retry_policy, ...others } = options({}) ?? {};
+  assertEquals(others, h2c);
+  assertEquals(retry_policy?.retry_on, "connect-failure,refused-stream,reset-before-request");
 });
 
 Deno.test("resources are packed whole, in pieces that can be sent as they are", () => {

@@ -6,7 +6,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
 import { inTurn } from "../../xds/build/headers.ts";
 import { buildMirror } from "../../xds/build/mirror.ts";
-import { buildRetry } from "../../xds/build/retry.ts";
 import { clustersOf } from "../../xds/build/route.ts";
 import { buildSession } from "../../xds/build/session.ts";
 import { buildTimeouts, idleTimeout } from "../../xds/build/timeouts.ts";
@@ -42,7 +41,7 @@ Deno.test("timeouts: attempts have limits of their own once there may be several
   assertEquals(limits({ request: 3000, backendRequest: 1500 }, retry), ["3s", "1.5s"]);
   assertEquals(limits({ backendRequest: 1 }, retry), ["0s", "0.001s"]);
   assertEquals(limits({ request: 0, backendRequest: 1500 }, undefined), ["1.5s", undefined]);
-  assertEquals(buildRetry(never, 0), { num_retries: 0 });
+  assertEquals(buildTimeouts({}, never), { timeout: "0s" });
 });
 
 Deno.test("timeouts: streams may idle for as long as is asked for, and no shorter than usual", () => {

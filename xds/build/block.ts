@@ -22,7 +22,7 @@ export interface Block {
 }
 
 /** So many that the blocks of 5,000 virtual hosts are about as large as what HTTP/2 is given at once. */
-const count = 64;
+const count = 32;
 
 /** The block of a virtual host. */
 export function blockOf(table: Key, hostname: string): Key {

@@ -78,5 +78,6 @@ function option(
   append_action: NonNullable<HeaderValueOption["append_action"]>,
 ): HeaderValueOption {
   // A percent sign starts a command of Envoy's formatter; two of them stand for one.
-  return { header: { key: name, value: value.replaceAll("%", "%%") }, append_action, keep_empty_value: true };
+  const header = { key: name, value: value.replaceAll("%", "%%") };
+  return { header, append_action, ...(value === "" ? { keep_empty_value: true } : {}) };
 }

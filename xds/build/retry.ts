@@ -21,13 +21,11 @@ const elsewhere = {
 /** Failures before any part of a request has reached a backend: to try again is safe for every request. */
 const untouched = "connect-failure,refused-stream,reset-before-request";
 
-/** For routes that do not ask for anything else. */
+/** For clusters whose routes do not ask for anything else. */
 export const defaultRetries: RetryPolicy = { retry_on: untouched, num_retries: 2, ...elsewhere };
 
 /** `attemptTimeout` is for each attempt, in milliseconds; 0 for none. */
 export function buildRetry({ attempts, codes, backoff }: Retry, attemptTimeout: number): RetryPolicy {
-  // Not to say anything would leave it to the virtual host.
-  if (attempts === 0) return { num_retries: 0 };
   const conditions = [
     untouched,
     ...(codes.length > 0 ? ["retriable-status-codes"] : []),

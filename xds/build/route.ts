@@ -69,11 +69,14 @@ const asksForNoHeaders = {
 
 /** Builds one route. */
 export function buildRoute(route: Route, place: Place): envoy.Route {
+  const action = buildAction(route, place);
+  // Nobody sees the headers of a request that goes no further.
+  const requestHeaders = action.route ? route.requestHeaders : undefined;
   return {
     name: route.name,
     match: buildMatch(route.match),
-    ...buildAction(route, place),
-    ...(eachItsOwn(route.action) ? {} : headerFields(route.requestHeaders, route.responseHeaders)),
+    ...action,
+    ...(eachItsOwn(route.action) ? {} : headerFields(requestHeaders, route.responseHeaders)),
   };
 }
 

@@ -24,7 +24,7 @@ export function buildTimeouts(
   const limits = [request, ...(retries ? [] : [backendRequest])].filter((limit) => limit > 0);
   return {
     timeout: seconds(limits.length > 0 ? Math.min(...limits) : 0),
-    ...(retry ? { retry_policy: buildRetry(retry, backendRequest) } : {}),
+    ...(retries ? { retry_policy: buildRetry(retry, backendRequest) } : {}),
   };
 }
 

@@ -16,7 +16,6 @@ import { type Block, blockOf } from "./block.ts";
 import { chainHeaderName, misdirected } from "./chain_header.ts";
 import { hashOf } from "./hash.ts";
 import type { Place } from "./redirect.ts";
-import { defaultRetries } from "./retry.ts";
 import { buildRoutes, clustersOf } from "./route.ts";
 
 /** A virtual host as a part of a serialized RouteConfiguration. */
@@ -46,7 +45,6 @@ export function encodeVirtualHost(
         ...entries.flatMap((route) => buildRoutes(route, { hostname, ...on })),
       ],
       ...(chain === undefined ? {} : { request_headers_to_remove: [chainHeaderName] }),
-      retry_policy: defaultRetries,
     }],
   });
   const clusters = new Set(entries.flatMap(({ action }) => clustersOf(action)));

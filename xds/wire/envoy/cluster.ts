@@ -29,6 +29,7 @@ import {
   UpstreamHttpProtocolOptions,
 } from "./core.ts";
 import { HttpFilter } from "./listener.ts";
+import { RetryPolicy } from "./route.ts";
 import { TransportSocket } from "./tls.ts";
 
 export const Endpoint = message("envoy.config.endpoint.v3.Endpoint", {
@@ -138,6 +139,7 @@ export const UpstreamHttpOptions = message("envoy.extensions.upstreams.http.v3.H
   explicit_http_config: field(3, ExplicitHttpConfig),
   use_downstream_protocol_config: field(4, UseDownstreamHttpConfig),
   http_filters: repeated(6, HttpFilter),
+  retry_policy: field(11, RetryPolicy),
 }, { oneofs: [["explicit_http_config", "use_downstream_protocol_config"]], memo: true });
 export type UpstreamHttpOptions = Infer<typeof UpstreamHttpOptions>;
 
