@@ -15,10 +15,10 @@ import type { Log } from "./runtime/log.ts";
 const piece = 6;
 
 /**
- * How long others have the thread between two pieces, in milliseconds. The event loop looks at the network only when it has nothing
- * else to do, which a timer that comes `late` does not show: it is set again then, until others have had about as long as a piece.
+ * Between two pieces others have the thread until they want it no more: until that many turns of the event loop have each taken less
+ * than `quiet` milliseconds, or others have had about as long as a piece.
  */
-const breath = { ms: 2, late: 2, most: piece };
+const breath = { turns: 4, quiet: 0.3, most: piece };
 
 /**
  * Between two settles while events keep coming, in milliseconds: at least and at most, and for each event that the first of them
@@ -119,24 +119,26 @@ export class Loop {
   /** Says that a source has changed: a settle is due. */
   changed(): void {
     if (this.#timer || this.#awaited.size > 0) return;
-    this.#after(this.#busyUntil - this.#options.clock.monotonic(), () => this.#settle());
-  }
-
-  /** Goes on after others have had the thread, which they have had since `start`. */
-  #breathe(start = this.#options.clock.monotonic()): void {
     const { clock } = this.#options;
-    const due = clock.monotonic() + breath.ms;
-    this.#after(breath.ms, () => {
-      const now = clock.monotonic();
-      if (now - due > breath.late && now - start < breath.most) this.#breathe(start);
-      else this.#settle();
-    });
+    this.#arm(() => clock.timer(Math.max(0, this.#busyUntil - clock.monotonic()), () => this.#settle()));
   }
 
-  /** Makes something due in some milliseconds, instead of a settle that whoever was told has made due meanwhile. */
-  #after(ms: number, run: () => void): void {
+  /** Goes on after others have had the thread, which they have had since `start`, and not wanted for some turns. */
+  #breathe(start = this.#options.clock.monotonic(), unwanted = 0): void {
+    const { clock } = this.#options, last = clock.monotonic();
+    this.#arm(() =>
+      clock.turn(() => {
+        const now = clock.monotonic(), turns = now - last < breath.quiet ? unwanted + 1 : 0;
+        if (turns < breath.turns && now - start < breath.most) this.#breathe(start, turns);
+        else this.#settle();
+      })
+    );
+  }
+
+  /** Makes something due, instead of a settle that whoever was told has made due meanwhile. */
+  #arm(timer: () => Disposable): void {
     this.#timer?.[Symbol.dispose]();
-    if (!this.#disposed) this.#timer = this.#options.clock.timer(Math.max(0, ms), run);
+    if (!this.#disposed) this.#timer = timer();
   }
 
   /** Cancels a settle that is due; none will be any more. */

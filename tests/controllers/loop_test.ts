@@ -61,7 +61,7 @@ Deno.test("loop: nothing holds up the thread for more than 6 ms and a row, and n
   loop.changed();
   clock.timer(0, () => numbers.set("late", 1)); // Between the first two pieces.
   await clock.advance(100);
-  assertEquals(clock.held, [6, 0, ...Array(49).fill(6), 3]);
+  assertEquals(clock.held.filter((ms) => ms > 0), [...Array(50).fill(6), 3]);
   assertEquals(settled, [[100, 300], [1, 3]]);
   assertEquals(took, [303]);
   assertEquals([doubles.size, doubles.get("late")], [101, 2]);
@@ -122,9 +122,11 @@ Deno.test("loop: goes on once others have had the thread and wanted it no more, 
   for (const key of ["a", "b", "c", "d"]) numbers.set(key, 1);
   loop.changed();
   // Somebody has work once, and later more and more of it.
-  for (const at of [3, ...Array.from({ length: 20 }, (_, i) => 7 + i)]) clock.timer(at, () => clock.work(3));
+  for (const at of [0.3, ...Array.from({ length: 20 }, (_, i) => 0.9 + i / 8)]) {
+    clock.timer(at, () => clock.work(3));
+  }
   await clock.advance(50);
-  assertEquals(begun, [0, 2, 6, 8]);
+  assertEquals(begun, [0, 0.875, 1.125, 1.375]);
 });
 
 Deno.test("loop: whoever changes something while it hands over starts no second one, and nobody does once it has ended", async () => {

@@ -24,6 +24,25 @@ Deno.test("system clock: a timer that is disposed of does not run", async () => 
   assertEquals(ran, 0);
 });
 
+Deno.test("system clock: a turn lets others have the thread, what comes over the network included", async () => {
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, () => new Response("ok"));
+  let answered = false;
+  const asked = fetch(`http://127.0.0.1:${server.addr.port}`).then((response) => response.text())
+    .then(() => answered = true);
+  let turns = 0;
+  await new Promise<void>((resolve) => {
+    const turn = () => void systemClock.turn(answered ? resolve : (turns++, turn));
+    turn();
+  });
+  assert(turns < 60, `${turns} turns; setImmediate takes over a hundred, a MessagePort thousands`);
+  await asked;
+  await server.shutdown();
+  let ran = 0;
+  systemClock.turn(() => ran++)[Symbol.dispose]();
+  await new Promise<void>((resolve) => void systemClock.turn(resolve));
+  assertEquals(ran, 0);
+});
+
 Deno.test("fake clock: timers run in order, each at its own time, those they make included", async () => {
   const clock = new FakeClock("2026-01-01T00:00:00Z"), seen: string[] = [];
   const note = (name: string) => () => seen.push(`${name} ${clock.monotonic()}`);

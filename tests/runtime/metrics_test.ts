@@ -135,7 +135,7 @@ Deno.test("event loop: lag is what a timer comes late", async () => {
   // A thread that is busy when the timer is due.
   const slow = { ...clock, monotonic: () => clock.monotonic() + busy, sleep: clock.sleep.bind(clock) };
   const watching = watchEventLoop({
-    clock: { ...slow, now: () => clock.now(), timer: clock.timer.bind(clock) },
+    clock: { ...slow, now: () => clock.now(), timer: clock.timer.bind(clock), turn: clock.turn.bind(clock) },
     observe: (lag) => lags.push(lag),
     signal: stop.signal,
   });

@@ -51,6 +51,11 @@ export class FakeClock implements Clock {
     return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
   }
 
+  /** Takes an eighth of a millisecond. */
+  turn(run: () => void): Disposable {
+    return this.timer(0.125, run);
+  }
+
   /** How many timers and sleepers are waiting. */
   get pending(): number {
     return this.#timers.size;

@@ -14,5 +14,6 @@ export function fastClock(factor: number): Clock {
     monotonic: elapsed,
     sleep: (ms, options) => systemClock.sleep(ms / factor, options),
     timer: (ms, run) => systemClock.timer(ms / factor, run),
+    turn: (run) => systemClock.turn(run),
   };
 }

@@ -56,9 +56,16 @@ export class Stand implements AsyncDisposable {
 
   /** Resolves once the operator has listed everything: its start is over, and work begins. */
   async begun(): Promise<void> {
-    using client = Deno.createHttpClient({
-      proxy: { transport: "unix", path: `${this.data}/operator.sock` },
-    });
+    const path = `${this.data}/operator.sock`;
+    // fetch takes five seconds for a socket that has only just come to be.
+    for (let there = false; !there;) {
+      await systemClock.sleep(5);
+      there = await Deno.connect({ transport: "unix", path }).then(
+        (socket) => (socket.close(), true),
+        () => false,
+      );
+    }
+    using client = Deno.createHttpClient({ proxy: { transport: "unix", path } });
     for (let ok = false; !ok;) {
       await systemClock.sleep(20);
       const response = await fetch("http://operator/readyz", { client }).catch(() => undefined);
