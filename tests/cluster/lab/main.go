@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -22,7 +23,16 @@ import (
 
 const usage = `lab up --dir DIR --images FILE [--port PORT] [--attached] [--renew-tokens-after 0.8]`
 
+// How often garbage is collected. There is so little in a cluster for tests that Go's usual 100 % would have the API
+// server collect all the time, and take a third of what it needs for that. The limit is for a cluster that is not small.
+const (
+	gcPercent   = 400
+	memoryLimit = 2 << 30
+)
+
 func main() {
+	debug.SetGCPercent(gcPercent)
+	debug.SetMemoryLimit(memoryLimit)
 	var err error
 	command := ""
 	if len(os.Args) > 1 {
