@@ -33,7 +33,7 @@ Deno.test("an Envoy that is not there, or too old, is refused by name", () =>
     });
     const refused = await run(standalone(data, "--envoy", old));
     assertEquals(refused.code, 1);
-    assertMatch(refused.err, /version 1\.20\.0 is not supported, Gatehouse works with .*1\.36/);
+    assertMatch(refused.err, /version 1\.20\.0 is not supported, Gatehouse works with .*1\.37/);
   }));
 
 Deno.test("addresses and manifests that make no sense are refused before anything is started", () =>
