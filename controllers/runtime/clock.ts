@@ -47,7 +47,7 @@ export const systemClock: Clock = {
     return { [Symbol.dispose]: () => clearTimeout(id) };
   },
   turn(run) {
-    // An answer of another thread: to get it, the event loop has to look at what comes from outside, the network included. For
+    // An answer of another thread: to get it, the event loop looks at what comes from outside as a rule, the network included. For
     // immediates and messages it does not, and a timer lets it sleep for a millisecond or two.
     let wanted = true;
     void crypto.subtle.digest("SHA-256", nothing).then(() => wanted && run());
