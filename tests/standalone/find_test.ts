@@ -67,7 +67,7 @@ Deno.test("find: the flag goes before $ENVOY, that before PATH, that before the 
   await Deno.mkdir(at("bin"));
   await Deno.mkdir(at("empty"));
   const flag = await script(at("flag"), saying("1.37.1"));
-  const variable = await script(at("variable"), saying("1.37.1"));
+  const variable = await script(at("variable"), saying("1.39.1"));
   await script(at("bin/envoy"), saying("1.38.1"));
   await Deno.mkdir(at("cache"));
   await script(at(`cache/envoy-${pinnedVersion}-linux-x86_64`), saying(pinnedVersion));
@@ -78,7 +78,7 @@ Deno.test("find: the flag goes before $ENVOY, that before PATH, that before the 
     return [found.envoy.version, found.envoy.source];
   };
   assertEquals(await versionOf({ flag, variable, path }), ["1.37.1", "flag"]);
-  assertEquals(await versionOf({ variable, path }), ["1.37.1", "$ENVOY"]);
+  assertEquals(await versionOf({ variable, path }), ["1.39.1", "$ENVOY"]);
   assertEquals(await versionOf({ variable: "", path }), ["1.38.1", "PATH"]);
   assertEquals(await versionOf({ path: at("empty") }), [pinnedVersion, "cache"]);
   assertEquals(await versionOf({ flag: "pinned", variable, path }), [pinnedVersion, "cache"]);

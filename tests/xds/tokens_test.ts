@@ -290,8 +290,9 @@ Deno.test("authorities take turns and certificates are renewed, and no proxy eve
       file = await renew(file.authorities);
       own.use(file.authorities);
       // The newest first, for that is the one that has to be known before it is needed.
-      await pod.replaceAuthority(bundleOf(file.authorities.toReversed()));
-      await pod.knows(file.authorities.at(-1)!.certificate);
+      const newest = file.authorities.toReversed();
+      await pod.replaceAuthority(bundleOf(newest));
+      await pod.trusts(newest.map(({ certificate }) => certificate));
     }
     if (leaves.size > known) await streams(2);
   }

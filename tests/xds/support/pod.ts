@@ -6,7 +6,7 @@
 import { X509Certificate } from "node:crypto";
 import { systemClock } from "../../../controllers/runtime/clock.ts";
 import { podFiles, type PodOptions } from "../../../xds/pod.ts";
-import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
+import { envoyBinaryForTests, envoyForTests } from "../../standalone/envoy_for_tests.ts";
 import { exchange } from "./http.ts";
 
 export interface PodInput {
@@ -83,11 +83,18 @@ export class Pod implements AsyncDisposable {
     }
   }
 
-  /** Resolves once it has read an authority's certificate, in PEM. Of a bundle, Envoy before 1.40 shows the first. */
-  async knows(authority: string): Promise<void> {
-    const serial = new X509Certificate(authority).serialNumber.toLowerCase().replace(/^0+/, "");
-    for (const end = Date.now() + 10_000; !(await this.admin("/certs")).includes(serial);) {
-      if (Date.now() > end) throw new Error(`Envoy does not know ${serial}: ${await this.admin("/certs")}`);
+  /** Resolves once it trusts these authorities and no other. Envoy before 1.40 shows just the first of them. */
+  async trusts(authorities: readonly string[]): Promise<void> {
+    const { version } = await envoyBinaryForTests(), all = Number(version.split(".")[1]) >= 40;
+    const serials = authorities.map((pem) =>
+      new X509Certificate(pem).serialNumber.toLowerCase().replace(/^0+/, "")
+    );
+    const expected = serials.slice(0, all ? undefined : 1).join();
+    const known = async () =>
+      [...(await this.admin("/certs")).matchAll(/"serial_number": "0*(\w+)"/g)].map(([, serial]) => serial)
+        .join();
+    for (const end = Date.now() + 10_000; await known() !== expected;) {
+      if (Date.now() > end) throw new Error(`Envoy trusts others: ${await this.admin("/certs")}`);
       await systemClock.sleep(20);
     }
   }
