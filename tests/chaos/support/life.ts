@@ -306,12 +306,12 @@ export class Life implements AsyncDisposable {
     }
   }
 
-  /** Waits until nothing has been written for a while. */
-  async rest(): Promise<void> {
+  /** Waits until nothing has been written for a while, and something else holds then. */
+  async rest(also: () => Promise<boolean> | boolean = () => true): Promise<void> {
     const since = this.#clock.monotonic();
     await this.until(
-      "nothing more is written",
-      () => this.#clock.monotonic() - Math.max(since, this.#lastWrite) > quiet,
+      "nothing more is written, or to be written",
+      async () => this.#clock.monotonic() - Math.max(since, this.#lastWrite) > quiet && await also(),
     );
   }
 
