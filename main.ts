@@ -41,7 +41,8 @@ function interruption(): Pick<Io, "signal" | "hurry"> {
 /**
  * Keeps V8 from growing the young generation to 48 MB, and the old one to twice what is in it, for a throughput that nobody asks
  * for. A start reads everything: nothing is to be collected until it has. Of what a collection moves, little is moved at once: for
- * that everything has to wait. As in the tasks; on a cluster, where memory is counted, there is less of it.
+ * that everything has to wait. As in the tasks; on a cluster, where memory is counted, there is less of it. What the tasks set for
+ * malloc is handed on with the environment.
  */
 const memoryFlags = `--v8-flags=${
   [

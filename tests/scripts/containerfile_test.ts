@@ -44,6 +44,13 @@ Deno.test("containerfile: both images run with the same rights, and Deno in the 
     "--no-prompt",
   ]);
   assertEquals(flags(/^ENTRYPOINT (.*"run".*)$/m), compiled);
+  // Both have the same malloc, and the tasks too.
+  const malloc = [...text.matchAll(/^ENV (.*)$/gm)].map(([, words = ""]) => words.match(/MALLOC\S+/g));
+  assertEquals(malloc, [malloc[0], malloc[0]]);
+  const { tasks } = JSON.parse(await read("deno.json"));
+  for (const task of ["standalone", "gatehouse"]) {
+    assertEquals(tasks[task].command.match(/MALLOC\S+/g), malloc[0], task);
+  }
   const [, deno] = /^ARG DENO=(.*)$/m.exec(text) ?? [];
   assertEquals(deno, /^deno_version=(.*)$/m.exec(await read(".ci/run"))![1]);
 });

@@ -18,14 +18,16 @@ export interface Result {
   readonly err: string;
 }
 
-/** The flags of V8 with which the tasks run it, since memory and speed depend on them. */
-const v8 = manifest.tasks.gatehouse.command.match(/--v8-flags=\S+/)![0];
+/** What the tasks set for malloc and V8 when they run it, since memory and speed depend on it. */
+const { command } = manifest.tasks.gatehouse;
+const malloc = command.match(/MALLOC\S+/g)!, v8 = command.match(/--v8-flags=\S+/)![0];
 
 /** The command line that runs `gatehouse`: this tree, or what `$GATEHOUSE` names, such as a bundle or an executable. */
 export function gatehouse(...args: readonly string[]): readonly [string, ...string[]] {
   const [program, ...first] = Deno.env.get("GATEHOUSE")?.split(" ") ?? [];
   if (program) return [program, ...first, ...args];
-  return [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", v8, `${root}main.ts`, ...args];
+  const deno = [Deno.execPath(), "run", "--quiet", "--no-prompt", "--allow-all", v8];
+  return ["/usr/bin/env", ...malloc, ...deno, `${root}main.ts`, ...args];
 }
 
 export interface RunOptions {

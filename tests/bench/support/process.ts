@@ -26,3 +26,12 @@ export async function useOf(pid: number): Promise<Use> {
     peak: megabytes("VmHWM"),
   };
 }
+
+/**
+ * For how many milliseconds the main thread of a process has been ready to run while no core was free for it.
+ * Source: Documentation/scheduler/sched-stats.rst of Linux, "/proc/<pid>/schedstat".
+ */
+export function kept(pid: number): number {
+  const [, waited] = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/schedstat`).split(" ");
+  return Number(waited) / 1e6;
+}

@@ -10,7 +10,7 @@ import type { Kube } from "../../../kube/types.ts";
 import { gatehouse, Running } from "../../support/command.ts";
 import { kubeOf } from "../../support/kube.ts";
 import { gatewayClass } from "./objects.ts";
-import { type Use, useOf } from "./process.ts";
+import { kept, type Use, useOf } from "./process.ts";
 
 /** How many requests are made to the API server at once. */
 const concurrency = 32;
@@ -94,6 +94,11 @@ export class Stand implements AsyncDisposable {
   /** Time and memory of the operator's process. */
   use(): Promise<Use> {
     return useOf(this.pid);
+  }
+
+  /** For how many milliseconds the thread of its event loop has wanted a core and had none. */
+  kept(): number {
+    return kept(this.pid);
   }
 
   /** The sum of each metric over its labels. */
