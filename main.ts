@@ -41,7 +41,8 @@ function interruption(): Pick<Io, "signal" | "hurry"> {
 /**
  * Keeps V8 from growing the young generation to 48 MB, and the old one to twice what is in it, for a throughput that nobody asks
  * for. A start reads everything: nothing is to be collected until it has. Of what a collection moves, little is moved at once: for
- * that everything has to wait. As in the tasks; on a cluster, where memory is counted, there is less of it. What the tasks set for
+ * that everything has to wait, and so it would for the tasks that mark, which Deno runs one after the other until there is none; the
+ * threads beside do it. As in the tasks; on a cluster, where memory is counted, there is less of it. What the tasks set for
  * malloc is handed on with the environment.
  */
 const memoryFlags = `--v8-flags=${
@@ -51,6 +52,7 @@ const memoryFlags = `--v8-flags=${
     "--heap-growing-percent=60",
     "--compaction-max-evacuated-bytes-mb=2",
     "--compaction-max-evacuated-bytes-mb-for-reduce-memory=3",
+    "--no-incremental-marking-task",
   ].join()
 }`;
 

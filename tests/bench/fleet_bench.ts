@@ -45,7 +45,7 @@ async function measure(proxies: number, report: Report): Promise<void> {
       "--quiet",
       "--allow-all",
       // As in the Containerfile, and so is the environment.
-      "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30,--compaction-max-evacuated-bytes-mb=2,--compaction-max-evacuated-bytes-mb-for-reduce-memory=3",
+      "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30,--compaction-max-evacuated-bytes-mb=2,--compaction-max-evacuated-bytes-mb-for-reduce-memory=3,--no-incremental-marking-task",
       script,
       ...[`${routes}`, `${proxies}`],
     ],
