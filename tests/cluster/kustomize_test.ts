@@ -19,7 +19,7 @@ Deno.test("uninstalled by kubectl nothing waits for an operator, and Envoys go o
   const before = await uids();
 
   const said = await succeed(gatehouse("uninstall", `--kubeconfig=${cluster.kubeconfig}`), {
-    env: { HOME: cluster.folder, NO_COLOR: "1" },
+    env: { NO_COLOR: "1" },
   });
   assertStringIncludes(said, "deployment/gatehouse stopped");
   assertStringIncludes(said, "gateway/web in shop let go");
