@@ -11,6 +11,7 @@ import { readMessages } from "../../xds/grpc/frames.ts";
 import { typeUrls } from "../../xds/types.ts";
 import { DeltaDiscoveryResponse } from "../../xds/wire/envoy/discovery.ts";
 import { decode } from "../../xds/wire/mod.ts";
+import { entrypoint, environment } from "../cluster/support/images.ts";
 import { TextLineStream } from "../support/lines.ts";
 import { type Call, Client } from "../xds/support/grpc_client.ts";
 import type { Bench, Report } from "./bench.ts";
@@ -39,17 +40,19 @@ interface Access {
 
 async function measure(proxies: number, report: Report): Promise<void> {
   const script = new URL("support/fleet_server.ts", import.meta.url).pathname;
+  // Memory and time depend on what the image sets for V8 and malloc.
+  const flags = (await entrypoint()).filter((word) => word.startsWith("--v8-flags="));
+  const malloc = (await environment()).filter((word) => word.startsWith("MALLOC_"));
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
       "--quiet",
       "--allow-all",
-      // As in the Containerfile, and so is the environment.
-      "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=30,--compaction-max-evacuated-bytes-mb=2,--compaction-max-evacuated-bytes-mb-for-reduce-memory=3,--no-incremental-marking-task",
+      ...flags,
       script,
       ...[`${routes}`, `${proxies}`],
     ],
-    env: { MALLOC_MMAP_THRESHOLD_: "65536", MALLOC_TRIM_THRESHOLD_: "131072" },
+    env: Object.fromEntries(malloc.map((word) => word.split("="))),
     stdin: "piped",
     stdout: "piped",
   }).spawn();

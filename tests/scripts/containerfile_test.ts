@@ -44,13 +44,28 @@ Deno.test("containerfile: both images run with the same rights, and Deno in the 
     "--no-prompt",
   ]);
   assertEquals(flags(/^ENTRYPOINT (.*"run".*)$/m), compiled);
-  // Both have the same malloc, and the tasks too.
-  const malloc = [...text.matchAll(/^ENV (.*)$/gm)].map(([, words = ""]) => words.match(/MALLOC\S+/g));
-  assertEquals(malloc, [malloc[0], malloc[0]]);
-  const { tasks } = JSON.parse(await read("deno.json"));
-  for (const task of ["standalone", "gatehouse"]) {
-    assertEquals(tasks[task].command.match(/MALLOC\S+/g), malloc[0], task);
-  }
   const [, deno] = /^ARG DENO=(.*)$/m.exec(text) ?? [];
   assertEquals(deno, /^deno_version=(.*)$/m.exec(await read(".ci/run"))![1]);
+});
+
+Deno.test("containerfile: V8 and malloc are set alike in both images, and alike wherever it runs without one", async () => {
+  const text = await read("deploy/Containerfile"), { tasks } = JSON.parse(await read("deno.json"));
+  const malloc = ["MALLOC_MMAP_THRESHOLD_=65536", "MALLOC_TRIM_THRESHOLD_=131072"];
+  const [first, second, ...others] = [...text.matchAll(/^ENV (.*)$/gm)]
+    .map(([, words = ""]) => words.match(/MALLOC\S+/g));
+  assertEquals([first, second, others], [malloc, malloc, []]);
+  for (const task of ["standalone", "gatehouse"]) {
+    assertEquals(tasks[task].command.match(/MALLOC\S+/g), malloc, task);
+  }
+  const flags = (text: string) => [...text.matchAll(/--v8-flags=([^\s"]+)/g)].map(([, flags]) => flags);
+  const [compiled, bundled, ...none] = flags(text);
+  assert(compiled);
+  assertEquals([bundled, none], [compiled, []]);
+  const [standalone] = flags(tasks.standalone.command);
+  assert(standalone);
+  for (const task of ["gatehouse", "compile"]) {
+    assertEquals(flags(tasks[task].command), [standalone], task);
+  }
+  const [, own = ""] = /^const memoryFlags = (.*?)\.join/ms.exec(await read("main.ts")) ?? [];
+  assertEquals([...own.matchAll(/"(--[^"]+)"/g)].map(([, flag]) => flag).join(), standalone);
 });

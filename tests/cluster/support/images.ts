@@ -65,7 +65,7 @@ export async function allImages(options: CacheOptions): Promise<Images> {
       layers: [await application(options), await alone("deno", Deno.version.deno, Deno.execPath(), options)],
       entrypoint: await entrypoint(),
       user: nonroot,
-      env: (await instruction("ENV")).split(" "),
+      env: await environment(),
     },
     "host/shell": { layers: [], host: true, entrypoint: ["/bin/sh", "-c"] },
   };
@@ -74,6 +74,11 @@ export async function allImages(options: CacheOptions): Promise<Images> {
 /** What the image of a cluster starts: permissions and all, as the Containerfile says. */
 export async function entrypoint(): Promise<readonly string[]> {
   return JSON.parse(await instruction("ENTRYPOINT"));
+}
+
+/** What it has in its environment, as `NAME=VALUE`, as the Containerfile says too. */
+export async function environment(): Promise<readonly string[]> {
+  return (await instruction("ENV")).split(" ");
 }
 
 /** What an instruction says in the stage of the Containerfile whose image this is. */
