@@ -4,7 +4,8 @@
  * @module
  */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { Graph } from "../../controllers/runtime/graph.ts";
+import { Graph, type Group, type Table } from "../../controllers/runtime/graph.ts";
+import type { Block } from "../../xds/build/block.ts";
 import { deriveXds } from "../../xds/build/mod.ts";
 import { sizeOf } from "../../xds/build/pack.ts";
 import { encodeVirtualHost } from "../../xds/build/virtual_host.ts";
@@ -24,20 +25,25 @@ function port(first: Hosts) {
     ir = irSources(graph),
     model = new GatewayModel(ir),
     table = deriveXds(graph, ir);
-  const blocks = graph.tables.find(({ name }) => name === "xds/block")!;
+  const named = (name: string) => graph.tables.find((table) => table.name === name)!;
+  const blocks = named("xds/block"), leaves = named("xds/leaf");
+  const groups = ["xds/virtual hosts by leaf", "xds/leaves by block"].map((name) =>
+    named(name) as Table<Group<Block>>
+  );
   const set = (hosts: Hosts) => {
     model.routes(80, hosts);
     const { recomputed } = graph.settle();
     const resource = table.get("default/gw|routes:default/gw/80")!;
-    return { recomputed, made: blocks.changed.size, ...resource };
+    const parts = groups.flatMap((table) => [...table.changed].map((key) => table.get(key)?.size ?? 0));
+    return { recomputed, made: [leaves.changed.size, blocks.changed.size], parts, ...resource };
   };
   model.listener(80);
   return { ...set(first), set };
 }
 
-Deno.test("an edit, an addition and a removal among 5,000 virtual hosts make one block anew", () => {
+Deno.test("an edit, an addition and a removal among 5,000 virtual hosts make one leaf and its block anew", () => {
   const before = hosts(5_000), { set, made, version } = port(before);
-  assertEquals(made, 32);
+  assertEquals(made[1], 32);
   assertEquals(set(before).recomputed, 0);
   const { ["h777.example.com"]: _, ...removed } = before;
   for (
@@ -47,10 +53,22 @@ Deno.test("an edit, an addition and a removal among 5,000 virtual hosts make one
     }, removed]
   ) {
     const change = set(after);
-    assertEquals(change.made, 1);
-    assert(change.recomputed <= 4, `${change.recomputed} rows`);
+    assertEquals(change.made, [1, 1]);
+    assert(change.recomputed <= 5, `${change.recomputed} rows`);
     assertNotEquals(change.version, version);
     assertEquals(set(before).version, version);
+  }
+});
+
+Deno.test("an edit puts no more parts together among 10,000 virtual hosts than among 1,000", () => {
+  for (const count of [1_000, 10_000]) {
+    const before = hosts(count), { set } = port(before);
+    for (const i of [7, 77, 777]) {
+      const { parts } = set({ ...before, [`h${i}.example.com`]: host("edited") });
+      assertEquals(parts.length, 2);
+      for (const size of parts) assert(size <= 32, `${size} parts of ${count}`);
+      set(before);
+    }
   }
 });
 

@@ -368,7 +368,7 @@ Deno.test("one rule among 5,000 virtual hosts is a constant amount of work, one 
     };
   };
   const { rule, endpoint, nothing } = work(5_000);
-  assertEquals(rule, [3, 5, "default/gw|routes:default/gw/80"]);
+  assertEquals(rule, [4, 7, "default/gw|routes:default/gw/80"]);
   assertEquals(endpoint, [2, 3, "default/gw|endpoints:ns/c7/80"]);
   assertEquals(nothing, 0);
   assertEquals(work(50), { rule, endpoint, nothing });

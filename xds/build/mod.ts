@@ -17,7 +17,7 @@ import { type Needs, resourceKey, type ResourceType, type XdsResource } from "..
 import * as envoyCluster from "../wire/envoy/cluster.ts";
 import * as envoyTls from "../wire/envoy/tls.ts";
 import { encode, type Type } from "../wire/mod.ts";
-import { blocksOf, makeBlock } from "./block.ts";
+import { blockOf, blocksOf, makeBlock } from "./block.ts";
 import { buildCluster, buildEndpoints } from "./cluster.ts";
 import { hashOf } from "./hash.ts";
 import { encodeChain, encodeListener, type ListenerOptions } from "./listener.ts";
@@ -128,9 +128,15 @@ export function deriveXds(graph: Graph, ir: Ir, options: XdsOptions = {}): Table
       }),
     { same: sameContent },
   );
+  const leaves = graph.derive(
+    "xds/leaf",
+    graph.index("xds/virtual hosts by leaf", virtualHosts, ({ leaf }) => [leaf]),
+    makeBlock,
+    { same: sameContent },
+  );
   const blocks = graph.derive(
     "xds/block",
-    graph.index("xds/virtual hosts by block", virtualHosts, ({ block }) => [block]),
+    graph.index("xds/leaves by block", leaves, (_, leaf) => [blockOf(leaf)]),
     makeBlock,
     { same: sameContent },
   );

@@ -12,20 +12,16 @@ import { lookalikes } from "./lookalikes.ts";
 import type { Needs } from "../types.ts";
 import { RouteConfiguration } from "../wire/envoy/route.ts";
 import { encode } from "../wire/mod.ts";
-import { type Block, blockOf } from "./block.ts";
+import { type Block, leafOf } from "./block.ts";
 import { chainHeaderName, misdirected } from "./chain_header.ts";
 import { hashOf } from "./hash.ts";
 import type { Place } from "./redirect.ts";
 import { buildRoutes, clustersOf } from "./route.ts";
 
 /** A virtual host as a part of a serialized RouteConfiguration. */
-export interface EncodedVirtualHost {
+export interface EncodedVirtualHost extends Block {
   /** That it is in. */
-  readonly block: Key;
-  /** Of the bytes. */
-  readonly hash: string;
-  readonly bytes: Uint8Array;
-  readonly needs: readonly ResourceId[];
+  readonly leaf: Key;
 }
 
 /**
@@ -47,12 +43,12 @@ export function encodeVirtualHost(
       ...(chain === undefined ? {} : { request_headers_to_remove: [chainHeaderName] }),
     }],
   });
-  const clusters = new Set(entries.flatMap(({ action }) => clustersOf(action)));
+  const clusters = entries.flatMap(({ action }) => clustersOf(action));
   return {
-    block: blockOf(table, hostname),
+    leaf: leafOf(table, hostname),
     hash: hashOf(bytes),
     bytes,
-    needs: [...clusters].sort().map((name): ResourceId => `cluster:${name}`),
+    needs: new Set(clusters.map((name): ResourceId => `cluster:${name}`)),
   };
 }
 
