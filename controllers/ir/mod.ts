@@ -146,7 +146,6 @@ export type RouteAction =
     readonly retry?: Retry;
     readonly mirrors?: readonly Mirror[];
     readonly cors?: Cors;
-    readonly session?: Session;
   }
   | {
     readonly kind: "redirect";
@@ -204,6 +203,7 @@ export interface WeightedBackend {
   readonly rewrite?: Rewrite;
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
+  readonly session?: Session;
 }
 
 /** Copies of requests, whose answers are ignored. */
@@ -233,14 +233,16 @@ export interface Cors {
 }
 
 /**
- * Keeps a client with the endpoint that answered its first request, among those of one cluster: which cluster a request
- * goes to is for the weights to say (GEP-1619).
+ * Keeps a client with the endpoint of a backend that answered its first request there: which backend a request goes to is
+ * for the weights to say (GEP-1619).
  */
 export interface Session {
-  /** Tells sessions apart; a name is made of it where there is none. */
+  /** Tells the sessions of rules apart; a name is made of it where there is none. */
   readonly id: Key;
   /** Of the cookie or the header that carries the session. */
   readonly name?: string;
+  /** Tells it apart from that of the rule's first backend, whose carrier has just the name: there is one for each. */
+  readonly backend?: Key;
   readonly carrier:
     | {
       readonly type: "cookie";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { BackendObjectReference } from "../../crds/mod.ts";
-import type { Mirror, Route, RouteAction, RouteMatch, WeightedBackend } from "../ir/mod.ts";
+import type { Mirror, Route, RouteAction, RouteMatch, Session, WeightedBackend } from "../ir/mod.ts";
 import type { Read } from "../runtime/graph.ts";
 import { kept } from "../runtime/kept.ts";
 import { failure, forwardTo, isReachable, type Manner, redirectTo, rewriteOf } from "./actions.ts";
@@ -70,6 +70,7 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
       target: usable ? { cluster: usable.name } : { status: 500 },
       ...requestHeaders && { requestHeaders },
       ...responseHeaders && { responseHeaders },
+      ...rule.session && { session: sessionWith(rule.session, ref, rule, route) },
     };
     if (rewrite) rewrites.set(backend, rewrite);
     return [backend];
@@ -86,7 +87,6 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   const manner: Manner = {
     ...rule.timeouts && { timeouts: rule.timeouts },
     ...rule.retry && { retry: rule.retry },
-    ...rule.session && { session: rule.session },
     ...mirrors.length > 0 && { mirrors },
     ...cors && { cors },
   };
@@ -113,6 +113,22 @@ function resolveRule(route: RouteModel, rule: RuleModel, find: Find): ResolvedRu
   });
   const forwards = !extensions && !redirect && isReachable(backends);
   return { index, entries: kept(entries), clusters: forwards ? [...clusters.values()] : [], faults: [] };
+}
+
+/**
+ * The session of a rule with one of its backends. The first one has the name of the rule's own, so that a second one which is
+ * added takes no session from the clients.
+ */
+function sessionWith(
+  session: Session,
+  ref: BackendObjectReference,
+  { backends: [first] }: RuleModel,
+  route: RouteModel,
+): Session {
+  const keyOf = ({ namespace = route.namespace, name, port }: BackendObjectReference) =>
+    `${namespace}/${name}/${port}`;
+  const backend = keyOf(ref);
+  return first && keyOf(first.ref) === backend ? session : { ...session, backend };
 }
 
 /** References to filters of kinds that nobody knows: they are never skipped, requests are answered with 500. */

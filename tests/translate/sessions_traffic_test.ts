@@ -88,32 +88,101 @@ Deno.test("traffic: sessions in headers stay with an endpoint", async () => {
   assertEquals(await served.visits("/header", { "x-stay": token }), [first.backend]);
 });
 
-Deno.test("traffic: weights come before sessions, and an endpoint that is gone is replaced", async () => {
-  await using served = await sessions({
-    matches: [{ path: { type: "PathPrefix", value: "/" } }],
-    backendRefs: [{ name: "app", port: 80 }, { name: "other", port: 80 }],
-    sessionPersistence: { cookie: { name: "stay" } },
-  });
-  const first = await served.visit("/");
-  const cookie = first.cookie.slice(0, first.cookie.indexOf(";"));
-  const names = await served.visits("/", { cookie });
-  const group = first.backend.startsWith("other") ? "other" : "app";
-  const of = (service: string) => names.filter((name) => name.startsWith(service));
-  assertEquals(of(group), [first.backend], "the endpoint of the session, whenever its Service is chosen");
-  assert(of(group === "app" ? "other" : "app").length > 0, "and the other Service by its weight");
+/** Visits as a browser does, with all cookies that it was given last, or with headers in their place. */
+function browser(visit: (path: string, headers: { readonly [name: string]: string }) => Promise<Visit>) {
+  const cookies = new Map<string, string>(), tokens = new Map<string, string>();
+  return {
+    cookies,
+    async visit(path: string): Promise<string> {
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+      const answer = await visit(path, { ...Object.fromEntries(tokens), ...cookie && { cookie } });
+      const [, name, value] = /^([^=]+)=([^;]+)/.exec(answer.cookie) ?? [];
+      if (name && value) cookies.set(name, value);
+      for (const [name, value] of Object.entries(answer.headers)) {
+        if (name.startsWith("x-stay")) tokens.set(name, String(value));
+      }
+      return answer.backend;
+    },
+  };
+}
+
+type Visit = Pick<
+  Awaited<ReturnType<Awaited<ReturnType<typeof sessions>>["visit"]>>,
+  "backend" | "cookie" | "headers"
+>;
+
+const serviceOf = (backend: string) => backend.startsWith("other") ? "other" : "app";
+
+const split = (path: string, sessionPersistence: Raw) => ({
+  matches: [{ path: { type: "PathPrefix", value: path } }],
+  backendRefs: [{ name: "app", port: 80, weight: 7 }, { name: "other", port: 80, weight: 3 }],
+  sessionPersistence,
+});
+
+Deno.test("traffic: weights choose the Service, and in each of them a browser stays with an endpoint", async () => {
+  const prefixed = split("/prefixed", { cookie: {} });
+  await using served = await sessions(
+    split("/cookie", { cookie: { name: "stay" } }),
+    split("/generated", { cookie: {} }),
+    split("/header", { type: "Header", header: { name: "X-Stay" } }),
+    // Envoy has a route for each of such backends.
+    {
+      ...prefixed,
+      backendRefs: prefixed.backendRefs.map((ref) => ({
+        ...ref,
+        filters: [{
+          type: "URLRewrite",
+          urlRewrite: { path: { type: "ReplacePrefixMatch", replacePrefixMatch: `/${ref.name}` } },
+        }],
+      })),
+    },
+  );
+  for (const path of ["/cookie", "/generated", "/header", "/prefixed"]) {
+    const { visit, cookies } = browser(served.visit), count = 300;
+    const seen = new Map<string, Set<string>>();
+    let apps = 0;
+    for (let i = 0; i < count; i++) {
+      const backend = await visit(path), service = serviceOf(backend);
+      seen.set(service, (seen.get(service) ?? new Set()).add(backend));
+      if (service === "app") apps++;
+    }
+    assertEquals([path, seen.get("app")?.size, seen.get("other")?.size], [path, 1, 1]);
+    // Off by more than 0.2 once in 10^13 times.
+    assert(Math.abs(apps / count - 0.7) < 0.2, `${path}: ${apps} of ${count}`);
+    const [name = ""] = [...cookies.keys()].sort((a, b) => a.length - b.length);
+    if (path === "/cookie") assertEquals(name, "stay", "that of the first backend");
+  }
+});
+
+Deno.test("traffic: a backend that is added takes no sessions, and one that is gone gives its own to another endpoint", async () => {
+  const rule = split("/", { cookie: { name: "stay" } }), [app, other] = rule.backendRefs;
+  await using served = await sessions({ ...rule, backendRefs: [app] });
+  const { visit, cookies } = browser(served.visit), first = await visit("/");
+  const change = async (object: Raw) => {
+    served.put(object);
+    served.rig.settle();
+    await served.rig.synced();
+  };
+  const visits = async () => {
+    const names = new Set<string>();
+    for (let i = 0; i < 100; i++) names.add(await visit("/"));
+    return [...names].sort();
+  };
+  for (const weights of [[1, 1], [0, 1], [9, 1]] as const) {
+    const backendRefs = [{ ...app, weight: weights[0] }, { ...other, weight: weights[1] }];
+    await change(route("a", { parentRefs, rules: [{ ...rule, backendRefs }] }));
+    const apps = (await visits()).filter((name) => serviceOf(name) === "app");
+    assertEquals(apps, weights[0] > 0 ? [first] : [], weights.join());
+  }
+  assertEquals(cookies.size, 2);
 
   for (const [key, { metadata }] of served.world.objects.EndpointSlice.entries()) {
-    if (metadata.labels?.["kubernetes.io/service-name"] === group) {
+    if (metadata.labels?.["kubernetes.io/service-name"] === "app") {
       served.world.objects.EndpointSlice.delete(key);
     }
   }
-  const rest = slice(group, "127.0.0.1");
-  const left = await (async () => {
-    await using spare = backend("spare");
-    served.put({ ...rest, ports: [{ name: "http", port: spare.port }] } as typeof rest);
-    served.rig.settle();
-    await served.rig.synced();
-    return await served.visits("/", { cookie });
-  })();
-  assert(left.includes("spare") && !left.includes(first.backend), left.join());
+  await using spare = backend("spare");
+  await change({ ...slice("app", "127.0.0.1"), ports: [{ name: "http", port: spare.port }] });
+  const left = await visits();
+  assert(left.includes("spare") && !left.includes(first) && left.length === 2, left.join());
 });

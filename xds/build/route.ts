@@ -108,7 +108,7 @@ function buildAction(route: Route, place: Place): Action {
 type Forward = Extract<RouteAction, { readonly kind: "forward" }>;
 
 function buildForward(route: Route, action: Forward, { scheme }: Place): Action {
-  const { backends: all, rewrite, timeouts = {}, retry, mirrors } = action;
+  const { backends: all, rewrite, timeouts = {}, retry, mirrors, cors } = action;
   const backends = all.filter((backend) => backend.weight > 0);
   const [first] = backends;
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
@@ -119,7 +119,7 @@ function buildForward(route: Route, action: Forward, { scheme }: Place): Action 
   const host = rewrite?.hostname ?? hostChange(route.requestHeaders);
   return {
     route: {
-      ...destination(route, backends, first),
+      ...destination(route, backends, first, scheme),
       ...(backends.some(({ target }) => "status" in target && target.status === 500)
         ? { cluster_not_found_response_code: "INTERNAL_SERVER_ERROR" as const }
         : {}),
@@ -129,23 +129,23 @@ function buildForward(route: Route, action: Forward, { scheme }: Place): Action 
       ...idleTimeout(timeouts),
       ...(mirrors ? { request_mirror_policies: mirrors.map(buildMirror) } : {}),
     },
-    ...filterConfigs(action, scheme),
+    ...filterConfigs({
+      ...(cors ? { [filterNames.cors]: buildCors(cors) } : {}),
+      ...(backends.length === 1 ? sessionConfig(first, scheme) : {}),
+    }),
     ...(retry && retry.attempts > 0 ? { request_body_buffer_limit: keptBody } : {}),
   };
 }
 
-/** Switches on the filters that a route needs. */
-function filterConfigs(
-  { cors, session }: Forward,
-  scheme: Place["scheme"],
-): Pick<envoy.Route, "typed_per_filter_config"> {
-  if (!cors && !session) return {};
-  return {
-    typed_per_filter_config: {
-      ...(cors ? { [filterNames.cors]: buildCors(cors) } : {}),
-      ...(session ? { [filterNames.session]: buildSession(session, scheme) } : {}),
-    },
-  };
+type FilterConfigs = NonNullable<envoy.Route["typed_per_filter_config"]>;
+
+/** Switches on the filters that have a configuration. */
+function filterConfigs(configs: FilterConfigs): Pick<envoy.Route, "typed_per_filter_config"> {
+  return Object.keys(configs).length > 0 ? { typed_per_filter_config: configs } : {};
+}
+
+function sessionConfig({ session }: WeightedBackend, scheme: Place["scheme"]): FilterConfigs {
+  return session ? { [filterNames.session]: buildSession(session, scheme) } : {};
 }
 
 function pathRewrite(change: PathChange): Pick<envoy.RouteAction, "prefix_rewrite" | "regex_rewrite"> {
@@ -159,6 +159,7 @@ function destination(
   route: Route,
   backends: readonly WeightedBackend[],
   first: WeightedBackend,
+  scheme: Place["scheme"],
 ): envoy.RouteAction {
   const apart = eachItsOwn(route.action);
   if (backends.length === 1 && !apart) return { cluster: clusterOf(first) };
@@ -176,6 +177,7 @@ function destination(
             )
             : {}),
           ...(host === undefined ? {} : { host_rewrite_literal: host }),
+          ...(backends.length > 1 ? filterConfigs(sessionConfig(backend, scheme)) : {}),
         };
       }),
     },

@@ -19,9 +19,9 @@ export function buildSession(
   return { "@type": filter, stateful_session: { session_state: stateOf(session, scheme) } };
 }
 
-function stateOf({ id, name, carrier }: Session, scheme: "http" | "https"): SessionState {
-  // Letters and digits alone: it has to do as the name of a header, too.
-  const title = name ?? `gatehouse-${hashOf(id).replace(/[^a-zA-Z0-9]/g, "0").toLowerCase()}`;
+function stateOf({ id, name, backend, carrier }: Session, scheme: "http" | "https"): SessionState {
+  const own = name ?? `gatehouse-${lettersOf(id)}`;
+  const title = backend === undefined ? own : `${own}-${lettersOf(backend)}`;
   if (carrier.type === "header") {
     return {
       name: "envoy.http.stateful_session.header",
@@ -42,4 +42,9 @@ function stateOf({ id, name, carrier }: Session, scheme: "http" | "https"): Sess
     name: "envoy.http.stateful_session.cookie",
     typed_config: { "@type": `${states}.cookie.v3.CookieBasedSessionState`, cookie },
   };
+}
+
+/** Letters and digits alone, which do in the name of a cookie and of a header. */
+function lettersOf(key: string): string {
+  return hashOf(key).replace(/[^a-zA-Z0-9]/g, "0").toLowerCase();
 }
