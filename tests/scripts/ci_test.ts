@@ -38,17 +38,27 @@ const fine = tasks.map((task) => counts(task, 10, 0)).join("\n");
 
 Deno.test("ci: what the stages counted is added up, and said at the end", async () => {
   const { code, out } = await ci({ npx: fine });
-  assertEquals([code, out.trimEnd().split("\n").at(-1)], [0, "40 passed, 0 failed"]);
+  assertEquals([code, out.trimEnd().split("\n").at(-1)], [0, "41 passed, 0 failed"]);
   for (const task of ["test", "test:envoys", "test:cluster", "conformance"]) {
     assertMatch(out, new RegExp(`^${task}: 10 ok, 0 not ok, \\d+ s$`, "m"));
   }
+  assertMatch(out, /^check: 1 ok, 0 not ok, \d+ s$/m);
 });
 
 Deno.test("ci: a failed test fails the run, and so does a stage that counted nothing", async () => {
   const bad = await ci({ npx: `${fine}\n${counts("conformance", 7, 3)}` });
-  assertEquals([bad.code, bad.out.trimEnd().split("\n").at(-1)], [1, "37 passed, 3 failed"]);
+  assertEquals([bad.code, bad.out.trimEnd().split("\n").at(-1)], [1, "38 passed, 3 failed"]);
   const none = await ci({ npx: tasks.slice(1).map((task) => counts(task, 10, 0)).join("\n") });
-  assertEquals([none.code, none.out.trimEnd().split("\n").at(-1)], [1, "30 passed, 1 failed"]);
+  assertEquals([none.code, none.out.trimEnd().split("\n").at(-1)], [1, "31 passed, 1 failed"]);
+});
+
+Deno.test("ci: what is not formatted, has the wrong type or is not generated anew fails the run", async () => {
+  const { code, out } = await ci({ npx: `${fine}\ncase "$*" in *"task check") exit 1; esac` });
+  assertEquals([code, out.trimEnd().split("\n").at(-1)], [1, "40 passed, 1 failed"]);
+  const { tasks } = JSON.parse(await Deno.readTextFile(`${root}deno.json`));
+  for (const part of ["deno fmt --check", "deno lint", "deno check", "deno task generated"]) {
+    assert(tasks.check.command.split(" && ").includes(part), part);
+  }
 });
 
 Deno.test("ci: where Go builds, none is installed; one that is too old, or none, is replaced by pip's", async () => {
