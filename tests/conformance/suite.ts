@@ -91,7 +91,7 @@ export async function runSuite(run: SuiteRun): Promise<Outcome> {
   const suite = cluster.command([
     program,
     "-test.v",
-    "-test.timeout=60m",
+    "-test.timeout=15m", // it takes three
     "-test.run=^TestConformance$",
     "-gateway-class=gatehouse",
     `-conformance-profiles=${profiles.join(",")}`,

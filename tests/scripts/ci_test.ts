@@ -14,13 +14,19 @@ const complete: Machine = { npx: "", curl: "", go: "", nft: "", ip: "", python3:
 const counts = (task: string, passed: number, failed: number): string =>
   `mkdir -p build/${task}; echo '{"passed":${passed},"failed":${failed}}' >build/${task}/summary.json`;
 
-/** Runs `.ci/run` in a tree of its own, beside programs that are scripts; `asked` is what pip and npx were called with. */
-async function ci(machine: Machine): Promise<Result & { readonly asked: string }> {
+/**
+ * Runs `.ci/run`, with changes, in a tree of its own, beside programs that are scripts; `asked` is what these were called
+ * with, but for Go.
+ */
+async function ci(
+  machine: Machine,
+  change: (text: string) => string = (text) => text,
+): Promise<Result & { readonly asked: string }> {
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(`${folder}/tree/.ci`, { recursive: true });
   await Deno.mkdir(`${folder}/tree/tests/cluster/lab`, { recursive: true });
   await Deno.mkdir(`${folder}/bin`);
-  await Deno.copyFile(`${root}.ci/run`, `${folder}/tree/.ci/run`);
+  await Deno.writeTextFile(`${folder}/tree/.ci/run`, change(await Deno.readTextFile(`${root}.ci/run`)));
   for (const [name, script] of Object.entries({ ...complete, ...machine })) {
     const text = `#!/bin/sh\n${name === "go" ? "" : `echo ${name} "$@" >>"$ASKED"`}\n${script}\n`;
     await Deno.writeTextFile(`${folder}/bin/${name}`, text, { mode: 0o755 });
@@ -43,6 +49,8 @@ Deno.test("ci: what the stages counted is added up, and said at the end", async 
     assertMatch(out, new RegExp(`^${task}: 10 ok, 0 not ok, \\d+ s$`, "m"));
   }
   assertMatch(out, /^check: 1 ok, 0 not ok, \d+ s$/m);
+  assertMatch(out, /^all: \d+ s$/m);
+  assert(!out.includes("TOO SLOW"));
 });
 
 Deno.test("ci: a failed test fails the run, and so does a stage that counted nothing", async () => {
@@ -59,6 +67,14 @@ Deno.test("ci: what is not formatted, has the wrong type or is not generated ane
   for (const part of ["deno fmt --check", "deno lint", "deno check", "deno task generated"]) {
     assert(tasks.check.command.split(" && ").includes(part), part);
   }
+});
+
+Deno.test("ci: a run that takes more than an hour says so, and one that hangs fails before nobody waits any more", async () => {
+  const slow = await ci({ npx: fine }, (text) => text.replace("wanted=3600", "wanted=-1"));
+  assertMatch(slow.out, /^TOO SLOW: \d+ minutes/m);
+  assertEquals([slow.code, slow.out.trimEnd().split("\n").at(-1)], [0, "41 passed, 0 failed"]);
+  const hanging = await ci({ npx: "exec sleep 600" }, (text) => text.replace("limit=5100", "limit=1"));
+  assertEquals([hanging.code, hanging.out.trimEnd().split("\n").at(-1)], [1, "0 passed, 5 failed"]);
 });
 
 Deno.test("ci: where Go builds, none is installed; one that is too old, or none, is replaced by pip's", async () => {
