@@ -11,7 +11,7 @@ import type { Metrics } from "../controllers/runtime/metrics.ts";
 export interface DriftOptions {
   readonly metrics: Pick<
     Metrics,
-    "contributions" | "driftTime" | "proxies" | "timeToProgrammed" | "beforeScrape"
+    "contributions" | "driftTime" | "unacknowledgedTime" | "proxies" | "timeToProgrammed" | "beforeScrape"
   >;
   /** Row key: `GATEWAY|ORIGIN`. */
   readonly verdicts: Table<Verdict>;
@@ -21,10 +21,12 @@ export interface DriftOptions {
     readonly proxy: string;
     readonly connected: boolean;
     readonly behind: number;
+    /** In milliseconds; absent if it is not connected to this replica. */
+    readonly unacknowledged?: number;
     readonly silent: boolean;
     readonly refused: readonly unknown[];
   }[];
-  /** Whether this replica leads: only then it knows of all proxies, and only then this is measured. */
+  /** Whether this replica leads: only then it knows of all proxies. Of its own each replica tells what they do not acknowledge. */
   readonly leading: () => boolean;
   readonly clock: Clock;
 }
@@ -41,12 +43,8 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
   const shown = new Set<GatewayKey>(), before = { leading: false };
 
   metrics.beforeScrape(() => {
-    if (!leading()) {
-      for (const gateway of shown) forget(gateway);
-      return;
-    }
-    const counts = new Map<GatewayKey, { [S in Verdict["state"]]: number }>();
-    for (const [key, { state }] of verdicts.entries()) {
+    const leads = leading(), counts = new Map<GatewayKey, { [S in Verdict["state"]]: number }>();
+    for (const [key, { state }] of leads ? verdicts.entries() : []) {
       const gateway = gatewayOf(key),
         count = counts.get(gateway) ?? { programmed: 0, pending: 0, rejected: 0 };
       count[state]++;
@@ -62,13 +60,19 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
     for (const gateway of gateways) {
       if (shown.size >= mostGateways && !shown.has(gateway)) continue;
       shown.add(gateway);
+      const expected = new Set((proxies.get(gateway) ?? []).map(({ id }) => id));
+      const known = report(gateway).filter(({ proxy }) => expected.has(proxy));
+      const longest = Math.max(0, ...known.map(({ unacknowledged = 0 }) => unacknowledged));
+      metrics.unacknowledgedTime.set({ gateway }, longest / 1000);
+      if (!leads) {
+        forgetAll(gateway);
+        continue;
+      }
       for (const state of states) {
         metrics.contributions.set({ gateway, state }, counts.get(gateway)?.[state] ?? 0);
       }
       const since = oldest.get(gateway);
       metrics.driftTime.set({ gateway }, since === undefined ? 0 : (clock.monotonic() - since) / 1000);
-      const expected = new Set((proxies.get(gateway) ?? []).map(({ id }) => id));
-      const known = report(gateway).filter(({ proxy }) => expected.has(proxy));
       const synced = known.filter((p) => p.connected && p.behind === 0 && p.refused.length === 0);
       metrics.proxies.set({ gateway, state: "expected" }, expected.size);
       metrics.proxies.set({ gateway, state: "synced" }, synced.length);
@@ -79,6 +83,11 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
   /** A Gateway that is gone must not be reported for ever. */
   const forget = (gateway: GatewayKey) => {
     shown.delete(gateway);
+    metrics.unacknowledgedTime.remove({ gateway });
+    forgetAll(gateway);
+  };
+  /** Nor what is about all proxies, by a replica that does not lead any more. */
+  const forgetAll = (gateway: GatewayKey) => {
     for (const state of states) metrics.contributions.remove({ gateway, state });
     metrics.driftTime.remove({ gateway });
     for (const state of ["expected", "synced", "left_out"]) metrics.proxies.remove({ gateway, state });

@@ -64,6 +64,18 @@ export const alerts: readonly Alert[] = [
     labels: gateway,
   },
   {
+    name: "GatehouseProxyNotAcknowledging",
+    expr: "gatehouse_oldest_unacknowledged_seconds > 60",
+    for: "1m",
+    severity: "critical",
+    summary: "A proxy of {{ $labels.gateway }} is connected and does not take changes",
+    description:
+      "For {{ $value | humanizeDuration }} it has had older endpoints, certificates or routes than it should, " +
+      "also if it has been left out of what is programmed. Look at the log of Envoy and at its metrics `*_update_rejected`.",
+    fires: [series("gatehouse_oldest_unacknowledged_seconds", gateway, "0+60x60")],
+    labels: gateway,
+  },
+  {
     name: "GatehouseConfigurationRejected",
     expr: 'gatehouse_contributions{state="rejected"} > 0',
     for: "5m",
@@ -162,6 +174,7 @@ export const healthy: Alert["fires"] = [
   series("gatehouse_leader", pod),
   series("gatehouse_leader", { ...pod, instance: "b" }, "0x60"),
   series("gatehouse_oldest_unprogrammed_seconds", gateway, "0 5 0x58"),
+  series("gatehouse_oldest_unacknowledged_seconds", gateway, "0 5 0x58"),
   series("gatehouse_contributions", { ...gateway, state: "programmed" }, "5x60"),
   series("gatehouse_contributions", { ...gateway, state: "rejected" }, "0x60"),
   series("gatehouse_proxies", { ...gateway, state: "expected" }, "2x60"),

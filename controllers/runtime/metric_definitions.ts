@@ -154,6 +154,11 @@ export const definitions = {
     "How long the object that has waited longest for the proxies of its Gateway has waited",
     ["gateway"],
   ),
+  unacknowledgedTime: gauge(
+    "gatehouse_oldest_unacknowledged_seconds",
+    "How long a proxy that is connected to this replica has not acknowledged a later version of something",
+    ["gateway"],
+  ),
   proxies: gauge("gatehouse_proxies", "Proxies of a Gateway: expected, synced or left_out", [
     "gateway",
     "state",

@@ -19,6 +19,7 @@ Deno.test("drift: counts, the longest wait and the proxies of each Gateway, unti
       proxy,
       behind,
       connected: true,
+      unacknowledged: behind * 3500,
       silent: behind > 0,
       refused: [],
     }));
@@ -48,6 +49,7 @@ Deno.test("drift: counts, the longest wait and the proxies of each Gateway, unti
     'contributions{web,state="pending"}': "2",
     'contributions{web,state="rejected"}': "0",
     "oldest_unprogrammed_seconds{web}": "4",
+    "oldest_unacknowledged_seconds{web}": "7",
     'proxies{web,state="expected"}': "2",
     'proxies{web,state="synced"}': "1",
     'proxies{web,state="left_out"}': "1",
@@ -60,6 +62,7 @@ Deno.test("drift: counts, the longest wait and the proxies of each Gateway, unti
   settled();
   const after = await seen();
   assertEquals(after["oldest_unprogrammed_seconds{web}"], "0");
+  assertEquals(after["oldest_unacknowledged_seconds{web}"], "0");
   assertEquals(after['contributions{web,state="rejected"}'], "1");
   assertEquals(after['proxies{web,state="synced"}'], "2");
   const samples = (await metrics.render()).split("\n").filter((line) => line.startsWith("gatehouse_time_to"));
@@ -78,7 +81,7 @@ Deno.test("drift: counts, the longest wait and the proxies of each Gateway, unti
   assertEquals(await seen(), {});
 });
 
-Deno.test("drift: a replica that does not lead knows of its own proxies alone, and measures nothing", async () => {
+Deno.test("drift: a replica that does not lead knows of its own proxies alone, and tells how far they are", async () => {
   const clock = new FakeClock(), metrics = createMetrics({ clock, version: "1" }), graph = new Graph();
   const verdicts = graph.source<Verdict>("verdicts"), proxies = graph.source<readonly Proxy[]>("proxies");
   const state = { leading: false };
@@ -86,24 +89,33 @@ Deno.test("drift: a replica that does not lead knows of its own proxies alone, a
     metrics,
     verdicts,
     proxies,
-    report: () => [],
+    report: () => [
+      { proxy: "a", connected: true, behind: 1, unacknowledged: 2500, silent: false, refused: [] },
+      { proxy: "stranger", connected: true, behind: 1, unacknowledged: 5000, silent: false, refused: [] },
+    ],
     leading: () => state.leading,
     clock,
   });
   const oldest = async () =>
     (await metrics.render()).match(/^gatehouse_oldest_unprogrammed_seconds\{.*\} (.*)$/m)?.[1];
+  const told = async () =>
+    (await metrics.render()).split("\n").filter((line) =>
+      /^gatehouse_(contributions|oldest|proxies)/.test(line)
+    );
+  proxies.set("default/web", [{ id: "a" }, { id: "b" }]);
   verdicts.set("default/web|HTTPRoute/default/one", { generation: 1, state: "pending", message: "" });
   graph.settle();
   settled();
   await clock.advance(60_000);
-  assertEquals(await oldest(), undefined);
+  const own = ['gatehouse_oldest_unacknowledged_seconds{gateway="default/web"} 2.5'];
+  assertEquals(await told(), own);
   state.leading = true;
   settled();
   await clock.advance(2_000);
   assertEquals(await oldest(), "2", "since it leads");
   state.leading = false;
   settled();
-  assertEquals(await oldest(), undefined);
+  assertEquals(await told(), own);
 });
 
 Deno.test("drift: only so many Gateways are told apart, and one that goes makes room", async () => {
@@ -116,11 +128,11 @@ Deno.test("drift: only so many Gateways are told apart, and one that goes makes 
     graph.settle();
     settled();
     const text = await metrics.render();
-    return [...text.matchAll(/^gatehouse_(contributions|oldest_unprogrammed_seconds|proxies)\{.*$/gm)].length;
+    return [...text.matchAll(/^gatehouse_(contributions|oldest_un[a-z]+_seconds|proxies)\{.*$/gm)].length;
   };
-  assertEquals(await told(), 1000 * 7);
+  assertEquals(await told(), 1000 * 8);
   verdicts.delete(key(0));
-  assertEquals(await told(), 1000 * 7);
+  assertEquals(await told(), 1000 * 8);
   for (let i = 10; i < 1100; i++) verdicts.delete(key(i));
-  assertEquals(await told(), 9 * 7);
+  assertEquals(await told(), 9 * 8);
 });

@@ -172,6 +172,55 @@ Deno.test("one that is silent for 15 seconds is left out and counted; once it an
   assertEquals(w.clock.pending, 0);
 });
 
+Deno.test("how long a proxy has not acknowledged: since it could have, however often that changes, also if it is left out", async () => {
+  const { world: w, proxies: [a, b] } = world("a", "b");
+  const waits = () => w.ledger.report(gateway).map(({ unacknowledged }) => unacknowledged);
+  const change = (generation: number) => {
+    w.contribute("A", generation, piece("A/0", `${generation}`));
+    w.settle();
+  };
+  w.contribute("B", 1, piece("B/0", "one", "endpoints:e"));
+  change(1);
+  await w.clock.advance(60_000);
+  assertEquals(waits(), [undefined, undefined], "none is connected");
+  a!.connect();
+  b!.connect();
+  await w.clock.advance(2_000);
+  assertEquals(waits(), [2_000, 2_000], "what there was before they came");
+  a!.takeAll();
+  b!.takeAll();
+  assertEquals(waits(), [0, 0]);
+
+  await w.clock.advance(60_000);
+  change(2);
+  await w.clock.advance(6_000);
+  assertEquals(waits(), [6_000, 6_000]);
+  a!.takeAll();
+  w.contribute("B", 2, piece("B/0", "two", "endpoints:e"));
+  w.settle();
+  await w.clock.advance(10_000);
+  w.settle();
+  assertEquals(w.verdict("A"), "programmed 2 Without 1 of 2 proxies, which have not answered for 15 seconds");
+  assertEquals(waits(), [10_000, 16_000], "of each what it lacks");
+  b!.take("endpoints:e");
+  assertEquals(waits(), [10_000, 16_000]);
+  a!.takeAll();
+  b!.takeAll();
+  assertEquals(waits(), [0, 0]);
+
+  for (let generation = 3; generation < 103; generation++) {
+    change(generation);
+    await w.clock.advance(1_000);
+    a!.takeAll();
+  }
+  const [taken, late] = waits();
+  assertEquals(taken, 0);
+  assert(late! >= 30_000, `as far back as versions are remembered: ${late}`);
+  b!.restart();
+  await w.clock.advance(3_000);
+  assertEquals(waits(), [0, 3_000], "it has begun anew");
+});
+
 Deno.test("if all are silent, nothing is programmed", async () => {
   const { world: w, proxies: [a] } = world("a", "b");
   w.contribute("A", 1, piece("A/0", "one"));

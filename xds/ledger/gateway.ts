@@ -40,6 +40,8 @@ export interface ProxyReport {
   readonly connected: boolean;
   /** Resources that it does not have in their current version. */
   readonly behind: number;
+  /** How long it has had a later version of something and has not acknowledged it, in milliseconds; absent if it is not connected here. */
+  readonly unacknowledged?: number;
   /** It owes an answer for too long. */
   readonly silent: boolean;
   readonly refused: readonly { readonly id: ResourceId; readonly message: string }[];
@@ -243,6 +245,7 @@ export class GatewayLedger {
     this.#heard(proxy, now);
     if (event.type === "connected") {
       proxy.streams++;
+      proxy.connectedAt = now;
       proxy.software = event.software;
       this.#culprits.reconsider();
       // It may have been restarted: what it really has it says next.
@@ -323,15 +326,19 @@ export class GatewayLedger {
     return counts ? now - this.#progress.currentSince(id) : undefined;
   }
 
-  report(): readonly ProxyReport[] {
-    return [...this.#progress.proxies].map((proxy) => ({
-      proxy: proxy.id,
-      expected: this.#expected.includes(proxy),
-      connected: proxy.streams > 0 || this.#peers.know(proxy.id),
-      behind: this.#isElsewhere(proxy) ? proxy.owes : this.#progress.behind(proxy),
-      silent: proxy.silent,
-      refused: [...proxy.refused].map(([id, { message }]) => ({ id, message })),
-    })).sort((a, b) => a.proxy < b.proxy ? -1 : 1);
+  report(now: number): readonly ProxyReport[] {
+    return [...this.#progress.proxies].map((proxy): ProxyReport => {
+      const { behind, since = now } = this.#progress.lag(proxy);
+      return {
+        proxy: proxy.id,
+        expected: this.#expected.includes(proxy),
+        connected: proxy.streams > 0 || this.#peers.know(proxy.id),
+        behind: this.#isElsewhere(proxy) ? proxy.owes : behind,
+        ...proxy.streams > 0 && { unacknowledged: now - since },
+        silent: proxy.silent,
+        refused: [...proxy.refused].map(([id, { message }]) => ({ id, message })),
+      };
+    }).sort((a, b) => a.proxy < b.proxy ? -1 : 1);
   }
 
   #heard(proxy: ProxyState, now: number): void {

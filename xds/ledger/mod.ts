@@ -164,7 +164,7 @@ export class Ledger implements Disposable {
 
   /** How far the proxies of a Gateway are. */
   report(gateway: GatewayKey): readonly ProxyReport[] {
-    return this.#gateways.get(gateway)?.report() ?? [];
+    return this.#gateways.get(gateway)?.report(this.#options.clock.monotonic()) ?? [];
   }
 
   [Symbol.dispose](): void {

@@ -7,6 +7,14 @@ import type { ResourceId } from "../../controllers/ir/mod.ts";
 import { ProxyState } from "./proxy.ts";
 import { Versions } from "./versions.ts";
 
+/** What a proxy does not have in its current version. */
+export interface Lag {
+  /** How many resources. */
+  readonly behind: number;
+  /** Since when it could have acknowledged the first of them, in milliseconds; absent if none is left. */
+  readonly since?: number;
+}
+
 export class Progress {
   readonly #versions = new Map<ResourceId, Versions>();
   readonly #proxies = new Map<string, ProxyState>();
@@ -37,11 +45,16 @@ export class Progress {
     return versions ? versions.covers(proxy.acked.get(id)) : Infinity;
   }
 
-  /** How many resources a proxy does not have in their current version. */
-  behind(proxy: ProxyState): number {
-    let count = 0;
-    for (const [id, { current }] of this.#versions) if (proxy.acked.get(id) !== current) count++;
-    return count;
+  /** How far a proxy is behind, since it connected. This looks at each resource. */
+  lag(proxy: ProxyState): Lag {
+    let behind = 0, since = Infinity;
+    for (const [id, versions] of this.#versions) {
+      const acked = proxy.acked.get(id);
+      if (acked === versions.current) continue;
+      behind++;
+      since = Math.min(since, Math.max(versions.outdatedSince(acked), proxy.connectedAt));
+    }
+    return { behind, ...behind > 0 && { since } };
   }
 
   /** All resources; those that come while this is read are told too. */

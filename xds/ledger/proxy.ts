@@ -15,6 +15,8 @@ export interface Refusal {
 export class ProxyState {
   /** Streams that are open; two for a moment while it reconnects. */
   streams = 0;
+  /** When it opened the last one, in milliseconds. */
+  connectedAt = 0;
   /** While it has a stream and has not said yet what it has. */
   arrival: Arrival | undefined;
   /** What it runs. */
