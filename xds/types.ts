@@ -63,6 +63,8 @@ export type ProxyEvent =
     readonly software: string;
   }
   | { readonly type: "disconnected"; readonly proxy: string; readonly gateway: GatewayKey }
+  /** It has said which listeners it has; each of them was told as acknowledged before. */
+  | { readonly type: "listed"; readonly proxy: string; readonly gateway: GatewayKey }
   | {
     readonly type: "acked";
     readonly proxy: string;

@@ -86,7 +86,7 @@ export function deriveFinalizers(
     if ((read(world.proxies, key)?.length ?? 0) === 0) return release;
     const verdict = read(world.verdicts, within(key, `Gateway/${key}`));
     if (verdict?.state === "programmed" && verdict.generation >= (metadata.generation ?? 0)) return release;
-    return { ...release, wait: verdict?.message ?? "The proxies have not been told yet" };
+    return { ...release, wait: verdict?.message || "The proxies have not been told yet" };
   });
   return graph.union<FinalizerWrite>("finalizers", [
     ["GatewayClass/", ofClasses],

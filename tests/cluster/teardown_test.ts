@@ -130,7 +130,10 @@ Deno.test("Gateways go, in every order", async (t) => {
       spec: { controllerName: defaultConfig.controllerName },
     },
     ...places.flatMap((place) => [
-      ...gatewayIn(place, { className: place === "class-first" ? "other" : "gatehouse" }),
+      ...gatewayIn(place, {
+        className: place === "class-first" ? "other" : "gatehouse",
+        proxies: place === "unreachable" ? 2 : 1,
+      }),
       routeTo(place, place),
     ]),
   ]);
@@ -283,21 +286,19 @@ Deno.test("Gateways go, in every order", async (t) => {
   });
 
   await t.step(
-    "with its proxies out of reach it is let go after 30 seconds, and an Event warns",
+    "with one of its two proxies out of reach it is let go after 30 seconds, and an Event warns",
     async () => {
       const place = "unreachable";
       await gone(cluster, place);
       const after = await letGoAfter(cluster, place);
-      assert(after < 33_000, `let go after ${after} ms`);
+      assert(after > 29_000 && after < 33_000, `let go after ${after} ms`);
       assertEquals(await madeSince(cluster, place), []);
-      // On a busy machine its pod may have failed its probes meanwhile, and then there is nobody to wait for.
-      if (after < 29_000) return;
       const event = await cluster.until({ what: "the Event", seconds }, async () => {
         const { items } = await cluster.get(`/apis/events.k8s.io/v1/namespaces/${place}/events`);
         return items.find(({ reason }: Json) => reason === "TeardownTimedOut");
       });
       assertEquals([event.type, event.regarding.kind, event.regarding.name], ["Warning", "Gateway", "web"]);
-      assertStringIncludes(event.note, "proxies may still serve it");
+      assertStringIncludes(event.note, "proxies may still serve it: 1 of 2 proxies have not answered");
     },
   );
 

@@ -230,6 +230,7 @@ Deno.test("a proxy that reconnects is sent only what it does not have, and repor
     { type: "acked", id: "cluster:old", version: "1" },
     { type: "acked", id: "endpoints:a", version: "1" },
     { type: "acked", id: "listener:l", version: "1" },
+    { type: "listed" },
   ]);
   assertEquals(script.drain(), [], "its routes may name the old cluster");
   script.receive(

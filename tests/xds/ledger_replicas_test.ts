@@ -266,6 +266,39 @@ Deno.test("replicas: a Gateway is taken down once no proxy anywhere has a listen
   assertEquals(first.verdict("gone"), "programmed 2");
 });
 
+Deno.test("replicas: who leads next takes no Gateway for down before it has heard from the others", () => {
+  const { replicas, first, second, one, two } = pair();
+  replicas.all((world) => world.contribute("g", 1, piece("g", "ok", "listener:l")));
+  one.takeAll();
+  two.takeAll();
+  replicas.all((world) => world.takeDown("gone", 2));
+  replicas.talk();
+  two.takeAll();
+  replicas.talk();
+  assertEquals(first.verdict("gone"), "pending 2");
+  replicas.elect(second);
+  second.settle();
+  assertEquals(second.verdict("gone"), "pending 2");
+  replicas.talk();
+  assertEquals(second.verdict("gone"), "pending 2", "the first one's proxy listens");
+  one.takeAll();
+  replicas.talk();
+  assertEquals(second.verdict("gone"), "programmed 2");
+});
+
+Deno.test("replicas: a proxy that another one loses has what it had", () => {
+  const { replicas, first, one, two } = pair();
+  replicas.all((world) => world.contribute("g", 1, piece("g", "ok", "listener:l")));
+  one.takeAll();
+  two.takeAll();
+  replicas.all((world) => world.takeDown("gone", 2));
+  replicas.talk();
+  one.takeAll();
+  two.disconnect();
+  replicas.talk();
+  assertEquals(first.verdict("gone"), "pending 2");
+});
+
 Deno.test("replicas: a proxy of another one that is silent is left out on its word", async () => {
   const { replicas, first, second, one, two } = pair();
   one.takeAll();

@@ -129,7 +129,7 @@ Deno.test("that a proxy drains is its own affair: it is told to have what others
   await settle();
   const told = () =>
     events.map((event) => "id" in event ? `${event.type} ${event.id} ${event.version}` : event.type);
-  assertEquals(told(), ["connected", "acked listener:a 1"]);
+  assertEquals(told(), ["connected", "listed", "acked listener:a 1"]);
   cache.drain(new Set(["another"]));
   await settle();
   assertEquals(responses.length, 1);
@@ -139,12 +139,12 @@ Deno.test("that a proxy drains is its own affair: it is told to have what others
   assertEquals([responses[1]!.resources.length, variant.name, variant.version === "1"], [1, "a", false]);
   requests.send(nack(responses[1]!, "no"));
   await settle();
-  assertEquals(told(), ["connected", "acked listener:a 1"]);
+  assertEquals(told(), ["connected", "listed", "acked listener:a 1"]);
   cache.update(changed(resource("listener:a", "2")));
   await settle();
   requests.send(ack(responses[2]!));
   await settle();
-  assertEquals(told(), ["connected", "acked listener:a 1", "acked listener:a 2"]);
+  assertEquals(told(), ["connected", "listed", "acked listener:a 1", "acked listener:a 2"]);
   cache.drain(new Set());
   await settle();
   assertEquals(responses[3]!.resources.map(({ version }) => version), ["2"]);

@@ -141,6 +141,7 @@ function identify(
 
 /** The outcome for what there really is: that a proxy drains is of no concern to those who ask what it has. */
 function asServed(outcome: Outcome): Outcome | undefined {
+  if (outcome.type === "listed") return outcome;
   const version = versionOfDraining(outcome.version ?? "");
   if (version === undefined) return outcome;
   return outcome.type === "acked" ? { ...outcome, version } : undefined;

@@ -25,8 +25,9 @@ export interface DeltaResponse {
   readonly removed: readonly string[];
 }
 
-/** What the proxy says about one resource. */
+/** What the proxy says about one resource, or that it has told all of its listeners. */
 export type Outcome =
+  | { readonly type: "listed" }
   | { readonly type: "acked"; readonly id: ResourceId; readonly version?: string }
   | { readonly type: "nacked"; readonly id: ResourceId; readonly version: string; readonly message: string };
 
@@ -94,9 +95,12 @@ export class DeltaStream {
       this.#unsubscribe(subscription, name, outcomes);
     }
     if (type === "cluster" || type === "endpoints") {
-      for (const { id } of outcomes) this.#readiness.check(id.slice(type.length + 1));
+      for (const outcome of outcomes) {
+        if (outcome.type !== "listed") this.#readiness.check(outcome.id.slice(type.length + 1));
+      }
       for (const name of subscribe) this.#readiness.check(name);
     }
+    if (first && type === "listener") outcomes.push({ type: "listed" });
     return outcomes;
   }
 

@@ -23,7 +23,7 @@ import { Entries, type Entry } from "./entries.ts";
 import type { Addressee, Changes, ContributionNews, News } from "./news.ts";
 import { Peers } from "./peers.ts";
 import { Progress } from "./progress.ts";
-import { listens, type ProxyState } from "./proxy.ts";
+import { isDown, type ProxyState } from "./proxy.ts";
 
 /** Where the ledger of a Gateway writes its results. */
 export interface Sinks {
@@ -249,17 +249,21 @@ export class GatewayLedger {
       proxy.software = event.software;
       this.#culprits.reconsider();
       // It may have been restarted: what it really has it says next.
+      proxy.listed = false;
       proxy.acked.clear();
       proxy.refused.clear();
       proxy.arrival = new Arrival(this.#progress.ids());
       this.#sinks.news("proxies");
       if (!this.#leading) this.#awaitOthers(now);
+    } else if (event.type === "listed") {
+      proxy.listed = true;
+      this.#ended(proxy);
     } else if (event.type === "acked") {
       proxy.refused.delete(event.id);
       if (event.version === undefined) proxy.acked.delete(event.id);
       else proxy.acked.set(event.id, event.version);
       this.#covered(proxy, event.id);
-      for (const entry of this.#entries.removals) this.#arrived(proxy, entry);
+      this.#ended(proxy);
       if (this.#culprits.concerns(event.id)) this.#culprits.advance();
     } else {
       proxy.refused.set(event.id, event);
@@ -379,7 +383,7 @@ export class GatewayLedger {
     if (this.#isElsewhere(proxy)) {
       return this.#peers.have(proxy.id, contribution.origin, contribution.generation);
     }
-    if (contribution.removal) return !listens(proxy);
+    if (contribution.removal) return isDown(proxy);
     for (const id of resources) if (this.#progress.covers(proxy, id) < since) return false;
     return true;
   }
@@ -387,6 +391,11 @@ export class GatewayLedger {
   /** A proxy has another version of a resource than before. */
   #covered(proxy: ProxyState, id: ResourceId): void {
     for (const entry of this.#entries.carriedBy(id)) this.#arrived(proxy, entry);
+  }
+
+  /** A proxy may have been taken down now. */
+  #ended(proxy: ProxyState): void {
+    for (const entry of this.#entries.removals) this.#arrived(proxy, entry);
   }
 
   /** A proxy may have an entry now. */
@@ -431,16 +440,22 @@ export class GatewayLedger {
     if (held) return { state: "pending", message: "Finding out which of several changes the proxies refuse" };
     let silent = 0;
     for (const proxy of waiting) if (proxy.silent) silent++;
-    if (expected > 0 && silent === waiting.size && silent < expected) entry.latched = true;
+    // One that says nothing may serve on: where all are to be taken down, none is left out.
+    const without = contribution.removal ? 0 : silent;
+    if (expected > 0 && without === waiting.size && without < expected) entry.latched = true;
     if (entry.latched) return { state: "programmed", message: silent > 0 ? leftOut(silent, expected) : "" };
-    const mute = expected > 0 && silent === expected;
-    return { state: "pending", message: mute ? `No proxy has answered for ${silence / 1000} seconds` : "" };
+    return { state: "pending", message: silent > 0 && silent === waiting.size ? mute(silent, expected) : "" };
   }
 
   #close(entry: Entry): void {
     this.#settleDebts(entry);
     this.#entries.close(entry);
   }
+}
+
+function mute(silent: number, expected: number): string {
+  const who = silent === expected ? "No proxy has" : `${silent} of ${expected} proxies have not`;
+  return `${who} answered for ${silence / 1000} seconds`;
 }
 
 function leftOut(silent: number, expected: number): string {

@@ -21,6 +21,8 @@ export class ProxyState {
   arrival: Arrival | undefined;
   /** What it runs. */
   software = "";
+  /** Since it connected, it has said which listeners it has. */
+  listed = false;
   readonly acked = new Map<ResourceId, string>();
   readonly refused = new Map<ResourceId, Refusal>();
   /** How many contributions it keeps waiting. */
@@ -34,10 +36,11 @@ export class ProxyState {
 }
 
 /**
- * Whether a proxy takes requests. Without a listener it does not, but it keeps routes and clusters for as long as connections of
- * a former one drain.
+ * Whether a proxy is known to take no requests. Without a listener it does not, but it keeps routes and clusters for as long as
+ * connections of a former one drain. One that is out of reach keeps whatever it had.
  */
-export function listens({ acked }: ProxyState): boolean {
-  for (const id of acked.keys()) if (id.startsWith("listener:")) return true;
-  return false;
+export function isDown({ acked, listed, streams }: ProxyState): boolean {
+  if (streams === 0 || !listed) return false;
+  for (const id of acked.keys()) if (id.startsWith("listener:")) return false;
+  return true;
 }

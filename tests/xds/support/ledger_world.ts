@@ -172,6 +172,7 @@ export class SimProxy {
     this.#say({ type: "connected", software: this.software });
     // What it has counts as acknowledged, as by `initial_resource_versions`.
     for (const [id, version] of [...this.acked]) this.#say({ type: "acked", id, version });
+    this.#say({ type: "listed" });
     return this;
   }
 
