@@ -14,7 +14,7 @@ export class Introduction {
   readonly #pending: () => boolean;
   #wait: PromiseWithResolvers<void> | undefined;
 
-  /** `pending` says whether there is a proxy or an object about which nothing is known yet. */
+  /** `pending` says whether there is a proxy or an object about which nothing is known yet. What was known before is not. */
   constructor({ clock, pending }: { readonly clock: Clock; readonly pending: () => boolean }) {
     this.#clock = clock;
     this.#pending = pending;

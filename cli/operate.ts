@@ -42,7 +42,7 @@ import { abortable } from "./abortable.ts";
 import { watchDrift } from "./drift.ts";
 import { type Effect, effectOf } from "./effect.ts";
 import { Introduction } from "./introduction.ts";
-import { pendingIn } from "./pending.ts";
+import { isKnownToLack, pendingIn } from "./pending.ts";
 import type { XdsParts } from "./serve_xds.ts";
 import { startWatches, type Watched } from "./watches.ts";
 
@@ -178,9 +178,10 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     due: translation.finalizers,
     ...recorder && { abandoned: (due) => tellAbandoned(recorder, due, kindNamed(due.kind)) },
   });
+  const observed = { world, translation };
   const introduction = new Introduction({
     clock,
-    pending: () => !pendingIn({ world, translation }).next().done,
+    pending: () => !pendingIn(observed, (gateway) => isKnownToLack(observed, gateway)).next().done,
   });
   const effects: readonly Effect[] = [
     effectOf(status, {

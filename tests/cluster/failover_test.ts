@@ -23,7 +23,7 @@ import {
 } from "./support/web.ts";
 
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${system}/leases/gatehouse`;
-const place = "shop", spare = "spare", seconds = 90;
+const place = "shop", spare = "spare", idle = "idle", seconds = 90;
 /** Routes that change all the time, so that there is always something to write. */
 const restless = Array.from({ length: 12 }, (_, i) => `restless-${i}`);
 
@@ -95,12 +95,18 @@ Deno.test("leaders go in the midst of work, and nobody notices", async (t) => {
     ...backend,
     ...gatewayIn(place, { proxies: 2, drain: 5 }),
     ...gatewayIn(spare),
+    // What it lacks it lacks for long: nobody may wait for it.
+    ...gatewayIn(idle, { proxies: 0 }),
     routeTo(place, "web", "web.example.com"),
     routeTo(spare, "spare"),
     ...restless.map((name) => routeTo(place, name, `${name}.example.com`)),
   ]);
   const address = await programmed(cluster, place);
   await programmed(cluster, spare);
+  await cluster.until({ what: "the one without proxies to be told of", seconds }, async () => {
+    const { status } = await cluster.get(gatewayPath(idle));
+    return status?.conditions?.some(({ type, status }: Json) => type === "Programmed" && status === "False");
+  });
   assertEquals((await proxiesIn(cluster, place)).length, 2);
   await cluster.until({ what: "an answer", seconds }, async () => await statusOf(cluster, address) === 200);
   await using traffic = sendTraffic(cluster, address, "web.example.com", 20);
