@@ -11,7 +11,7 @@ import { isStatus, KubeError } from "../kube/errors.ts";
 import { isConflict } from "../kube/patch.ts";
 import type { Kube, Name } from "../kube/types.ts";
 import { afterConflict, type Controller } from "./controller.ts";
-import { namesake, owns } from "./infrastructure/due.ts";
+import { namesake, owns, writtenOver } from "./infrastructure/due.ts";
 import type { Child, ChildKind, ChildWrite } from "./infrastructure/mod.ts";
 import { fieldManager, labels } from "./infrastructure/names.ts";
 import type { Key, Table } from "./runtime/graph.ts";
@@ -96,15 +96,11 @@ export function infrastructureController(
       return;
     }
     // It is either on its way to the tables, or has lost the label that it is watched by.
-    const { uid, resourceVersion, labels: there, deletionTimestamp } = found.metadata;
+    const { labels: there, deletionTimestamp } = found.metadata;
     if (there?.[labels.managedBy] === fieldManager || deletionTimestamp !== undefined) {
       return { requeueAfter: afterConflict };
     }
-    await apply(
-      row,
-      { ...object, metadata: { ...metadata, uid: uid!, resourceVersion: resourceVersion! } },
-      signal,
-    );
+    await apply(row, writtenOver(object, found), signal);
     log.info("Applied an object of a Gateway", {
       gateway,
       object: nameOf(object),

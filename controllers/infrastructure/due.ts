@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { ApiObject } from "../../crds/kind.ts";
-import type { Deployment } from "../../crds/mod.ts";
+import type { Deployment, Service } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
 import { ownerOf } from "./child_names.ts";
 import { difference } from "./covers.ts";
@@ -48,21 +48,22 @@ export function dueFor(
 ): ChildWrite | undefined {
   const kind = child.kind as ChildKind, object = stamped(child);
   if (observed === undefined) return { action: "apply", gateway, kind, object };
-  const { uid, resourceVersion, deletionTimestamp } = observed.metadata;
   if (!owns(child, observed)) return { action: "none", gateway, kind, namesake: namesake(child, observed) };
   // It is made anew once it is gone.
-  if (deletionTimestamp !== undefined) return undefined;
-  const differs = difference(object, observed);
-  if (differs === undefined) return undefined;
+  if (observed.metadata.deletionTimestamp !== undefined) return undefined;
+  const over = writtenOver(object, observed), differs = difference(over, observed);
+  return differs === undefined ? undefined : { action: "apply", gateway, kind, object: over, differs };
+}
+
+/**
+ * An object as it is to be written over the one that was observed: for that version of it, and with what others have chosen
+ * in the fields that leave them a choice.
+ */
+export function writtenOver(object: Child, observed: ApiObject): Child {
+  const { uid, resourceVersion } = observed.metadata;
   return {
-    action: "apply",
-    gateway,
-    kind,
-    object: {
-      ...withReplicas(object, observed),
-      metadata: { ...object.metadata, uid: uid!, resourceVersion: resourceVersion! },
-    },
-    differs,
+    ...withFamilies(withReplicas(object, observed), observed),
+    metadata: { ...object.metadata, uid: uid!, resourceVersion: resourceVersion! },
   };
 }
 
@@ -75,6 +76,20 @@ function withReplicas(object: Child, observed: ApiObject): Child {
   const there = (observed as Partial<Deployment>).spec?.replicas;
   if (object.kind !== "Deployment" || spec?.replicas !== undefined || there === undefined) return object;
   return { ...object, spec: { ...spec, replicas: there } };
+}
+
+/**
+ * In a cluster with both families the API server adds the second one where one is named and two may be had, and then refuses
+ * to have it taken away, but for `SingleStack`.
+ */
+function withFamilies(object: Child, observed: ApiObject): Child {
+  if (object.kind !== "Service") return object;
+  const { spec } = object as Partial<Service>, there = (observed as Partial<Service>).spec?.ipFamilies;
+  if (spec?.ipFamilies === undefined || spec.ipFamilyPolicy === "SingleStack" || there === undefined) {
+    return object;
+  }
+  const added = spec.ipFamilies.every((family, i) => family === there[i]);
+  return added ? { ...object, spec: { ...spec, ipFamilies: there } } : object;
 }
 
 /** Whether an object is that of the Gateway which `child` is made for, and not of an earlier one of the same name. */

@@ -2,7 +2,7 @@
  * Infrastructure on a real API server, whose defaults are what comparisons break on: it is made, comes to rest, is repaired,
  * and leaves alone what is not its own.
  *
- * `CLUSTER_KUBECONFIG` names a cluster to use in place of one of its own.
+ * `CLUSTER_KUBECONFIG` names a cluster, with addresses of both families, to use in place of one of its own.
  *
  * @module
  */
@@ -219,6 +219,39 @@ const fleets: readonly EnvoyFleetSpec[] = [
   },
   { workload: { kind: "DaemonSet" }, service: { type: "ClusterIP" }, drain: { seconds: 1 } },
 ];
+
+test("a Service keeps the family that the API server has added, until one is to be enough", async () => {
+  await using place = await Place.make("families");
+  const { operator } = place;
+  const families = async (spec: NonNullable<EnvoyFleetSpec["service"]>) => {
+    operator.fleet({ service: spec });
+    await operator.until("the fleet is seen", ({ fleet }) => fleet.get("spec")?.service === spec);
+    await operator.rest(JSON.stringify(spec));
+    const { ipFamilies, clusterIPs = [] } = (await place.get(service)).spec;
+    assertEquals(ipFamilies?.length, clusterIPs.length);
+    return ipFamilies;
+  };
+  await operator.rest();
+  const both = ["IPv4", "IPv6"] as const, one = ["IPv4"] as const;
+  assertEquals(await families({ ipFamilyPolicy: "PreferDualStack", ipFamilies: one }), both);
+  // Made with it, and changed for another reason.
+  await place.kube.delete(service, { namespace: place.name, name: "web-gatehouse" });
+  await operator.until(
+    "it is made again",
+    () => operator.told.some(({ message }) => message.startsWith("Made")),
+  );
+  assertEquals(
+    await families({ ipFamilyPolicy: "PreferDualStack", ipFamilies: one, type: "NodePort" }),
+    both,
+  );
+  assertEquals(await families({ ipFamilies: one }), both, "what is not said any more");
+  assertEquals(await families({ ipFamilyPolicy: "RequireDualStack", ipFamilies: one }), both);
+  assertEquals(await families({ ipFamilyPolicy: "RequireDualStack" }), both);
+  assertEquals(await families({ ipFamilyPolicy: "SingleStack", ipFamilies: one }), one);
+  assertEquals(await families({ ipFamilyPolicy: "PreferDualStack", ipFamilies: both }), both);
+  assertEquals(await families({ ipFamilyPolicy: "SingleStack" }), one);
+  assertEquals(operator.told.filter(({ level }) => level !== "info"), []);
+});
 
 test("what somebody changed is put back, with one write", async () => {
   await using place = await Place.make("drift");

@@ -47,7 +47,10 @@ const failure = (status: number, body: ConstructorParameters<typeof KubeError>[2
 /** A controller whose API server has one object, or none, and answers a write with a failure, or does it. */
 function rig(there?: ApiObject, answer?: Error) {
   const graph = new Graph(), due = graph.source<ChildWrite>("due");
-  const asked: string[] = [], refusals = new Map<string, WriteRefusal>(), results: string[] = [];
+  const asked: string[] = [],
+    applied: unknown[] = [],
+    refusals = new Map<string, WriteRefusal>(),
+    results: string[] = [];
   const done = (line: string, result: unknown) => {
     asked.push(line);
     return answer ? Promise.reject(answer) : Promise.resolve(result);
@@ -63,6 +66,7 @@ function rig(there?: ApiObject, answer?: Error) {
       { fieldManager, force = false }: Parameters<Kube["apply"]>[2],
     ) => {
       const { uid, resourceVersion } = object.metadata;
+      applied.push(object);
       return done(`apply as ${fieldManager}, uid ${uid}, version ${resourceVersion}, force ${force}`, {
         ...object,
         metadata: { ...object.metadata, resourceVersion: "8" },
@@ -80,6 +84,7 @@ function rig(there?: ApiObject, answer?: Error) {
   });
   return {
     asked,
+    applied,
     refusals,
     results,
     show(write: ChildWrite | undefined) {
@@ -118,10 +123,18 @@ Deno.test("infrastructure: what has only not been told of yet is not written", a
   assertEquals(asked, ["get"]);
 });
 
-Deno.test("infrastructure: what lost the label that it is watched by gets it back", async () => {
-  const { asked, show, work } = rig(child({ uid: "u", resourceVersion: "7", labels: {} }));
-  show(apply(child()));
+Deno.test("infrastructure: what lost the label that it is watched by gets it back, and keeps what others have chosen", async () => {
+  const there = child({ uid: "u", resourceVersion: "7", labels: {} }), wanted = child();
+  const { asked, applied, show, work } = rig(
+    { ...there, spec: { ipFamilies: ["IPv4", "IPv6"] } } as ApiObject,
+  );
+  show(apply({ ...wanted, spec: { ipFamilies: ["IPv4"] } }));
   await work();
+  assertEquals(applied, [{
+    ...wanted,
+    metadata: { ...wanted.metadata, uid: "u", resourceVersion: "7" },
+    spec: { ipFamilies: ["IPv4", "IPv6"] },
+  }]);
   assertEquals(asked, ["get", "apply as gatehouse, uid u, version 7, force true"]);
 });
 

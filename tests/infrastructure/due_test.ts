@@ -238,6 +238,44 @@ Deno.test("due: the number of pods is the autoscaler's, and is not taken back fr
   assertEquals(rows(rig), []);
 });
 
+Deno.test("due: the family that the API server adds to a Service stays, until one is to be enough", () => {
+  for (const ipFamilyPolicy of ["PreferDualStack", "RequireDualStack"] as const) {
+    const rig = settled(), due = () => rig.due.get("Service/default/web") as Raw | undefined;
+    const fleet = (service: Raw) => {
+      rig.fleet.set("spec", { service });
+      rig.graph.settle();
+    };
+    const serve = (changes: Raw) => {
+      const service = observed(rig, "Service");
+      show(rig, { ...service, spec: { ...service.spec, ...changes } });
+    };
+    fleet({ ipFamilyPolicy, ipFamilies: ["IPv6"] });
+    write(rig);
+    serve({ ipFamilies: ["IPv6", "IPv4"] });
+    assertEquals(rows(rig), []);
+
+    serve({ type: "NodePort" });
+    assertEquals(due()?.differs, "spec.type");
+    assertEquals(due()?.object.spec.ipFamilies, ["IPv6", "IPv4"]);
+    write(rig);
+    assertEquals(rows(rig), []);
+
+    // Whose policy is not given keeps the one that it had.
+    fleet({ ipFamilies: ["IPv6"] });
+    assertEquals(due()?.object.spec.ipFamilies, ["IPv6", "IPv4"]);
+    write(rig);
+    // The first family cannot be changed, which is for the API server to say.
+    fleet({ ipFamilyPolicy, ipFamilies: ["IPv4"] });
+    assertEquals(due()?.object.spec.ipFamilies, ["IPv4"]);
+    fleet({ ipFamilyPolicy: "SingleStack", ipFamilies: ["IPv6"] });
+    assertEquals(due()?.object.spec.ipFamilies, ["IPv6"]);
+    write(rig);
+    assertEquals(rows(rig), []);
+    fleet({ ipFamilyPolicy, ipFamilies: ["IPv6", "IPv4"] });
+    assertEquals(due()?.object.spec.ipFamilies, ["IPv6", "IPv4"]);
+  }
+});
+
 Deno.test("due: objects of a class that the Gateway has left go, but not those of another controller", () => {
   const rig = settled();
   show(rig, { ...gatewayClass(), metadata: { ...gatewayClass().metadata, name: "second" } });

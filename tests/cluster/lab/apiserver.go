@@ -47,7 +47,7 @@ func runAPIServer(args []string) error {
 		"--authorization-mode=RBAC",
 		"--allow-privileged=true",
 		"--disable-admission-plugins=TaintNodesByCondition",
-		"--service-cluster-ip-range=" + serviceCIDR,
+		"--service-cluster-ip-range=" + serviceCIDR + "," + serviceCIDR6,
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + p.path("service-account.crt"),
 		"--service-account-signing-key-file=" + p.path("service-account.key"),

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	nodeName    = "lab"
-	nodeIP      = "172.18.0.2"    // on lo; the API server and the kubelet's endpoint listen there
-	hostIP      = "172.18.0.3"    // on lo; where connections from the host come from
-	podGateway  = "10.244.0.1"    // host end of every pod's veth
-	podCIDR     = "10.244.0.0/16" // one /32 a pod
-	serviceCIDR = "10.96.0.0/16"
-	dnsIP       = "10.96.0.10"
-	stateDir    = "/run/lab"
+	nodeName     = "lab"
+	nodeIP       = "172.18.0.2"    // on lo; the API server and the kubelet's endpoint listen there
+	hostIP       = "172.18.0.3"    // on lo; where connections from the host come from
+	podGateway   = "10.244.0.1"    // host end of every pod's veth
+	podCIDR      = "10.244.0.0/16" // one /32 a pod
+	serviceCIDR  = "10.96.0.0/16"
+	serviceCIDR6 = "fd00:10:96::/112" // Services get addresses of it that lead nowhere
+	dnsIP        = "10.96.0.10"
+	stateDir     = "/run/lab"
 )
 
 // setupNamespaces prepares the fresh mount, PID and network namespaces.
