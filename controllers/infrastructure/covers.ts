@@ -33,14 +33,15 @@ export function difference(wanted: unknown, observed: unknown, path = ""): strin
   if (isPlain(wanted)) {
     if (Object.keys(wanted).length === 0 && observed === undefined) return undefined;
     if (!isPlain(observed)) return path;
+    const quantities = /\.(requests|limits)$/.test(path);
     for (const [field, value] of Object.entries(wanted)) {
+      if (quantities && sameQuantity(value, observed[field])) continue;
       const found = difference(value, observed[field], path === "" ? field : `${path}.${field}`);
       if (found !== undefined) return found;
     }
     return undefined;
   }
-  if (wanted === observed) return undefined;
-  return /\.(requests|limits)\.[^.]+$/.test(path) && sameQuantity(wanted, observed) ? undefined : path;
+  return wanted === observed ? undefined : path;
 }
 
 function listDifference(wanted: readonly unknown[], observed: unknown, path: string): string | undefined {

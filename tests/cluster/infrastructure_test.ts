@@ -170,7 +170,10 @@ const fleets: readonly EnvoyFleetSpec[] = [
       image: "docker.io/envoyproxy/envoy:v1.40.0",
       imagePullPolicy: "IfNotPresent",
       imagePullSecrets: [{ name: "secret" }],
-      resources: { requests: { cpu: 0.5, memory: "1024Mi" }, limits: { cpu: "2000m", memory: "1.5Gi" } },
+      resources: {
+        requests: { cpu: 0.5, memory: "1024Mi" },
+        limits: { cpu: "2000m", memory: "1.5Gi", "qat.intel.com/generic": 1 },
+      },
       nodeSelector: { "kubernetes.io/os": "linux" },
       tolerations: [{ operator: "Exists" }, {
         key: "a",

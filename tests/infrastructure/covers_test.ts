@@ -43,6 +43,24 @@ const cases:
       undefined,
     ],
     [
+      "quantities whose names have dots, written as numbers",
+      { r: { limits: { "qat.intel.com/generic": 1 } } },
+      { r: { limits: { "qat.intel.com/generic": "1" } } },
+      undefined,
+    ],
+    [
+      "another one of those",
+      { r: { limits: { "qat.intel.com/generic": 1 } } },
+      { r: { limits: { "qat.intel.com/generic": "2" } } },
+      "r.limits.qat.intel.com/generic",
+    ],
+    [
+      "labels are no quantities",
+      { labels: { "a.limits": "1", "example.limits.x": "1000m" } },
+      { labels: { "a.limits": "1", "example.limits.x": "1" } },
+      "labels.example.limits.x",
+    ],
+    [
       "other quantities",
       { r: { limits: { cpu: "1000m" } } },
       { r: { limits: { cpu: "2" } } },
