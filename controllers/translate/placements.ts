@@ -160,8 +160,9 @@ export function serviceOrigin({ service }: ClusterSpec): Origin {
   return `Service/${service}`;
 }
 
+/** A port may be the matter of several clusters, which the ends of their names tell apart. */
 function clusterPiece(cluster: ClusterSpec): Key {
-  return `${serviceOrigin(cluster)}/port/${cluster.port}`;
+  return `${serviceOrigin(cluster)}/port/${cluster.name.slice(cluster.service.length + 1)}`;
 }
 
 /** What proxies are told about a cluster, the authorities that its certificate has to come from included. */

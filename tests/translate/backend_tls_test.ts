@@ -194,6 +194,43 @@ Deno.test("backend TLS: the authorities of the proxy's system, where there are a
   }
 });
 
+Deno.test("backend TLS: where the proxy has no such file, every rule hears of it, with retries and without", async () => {
+  const mirror = { type: "RequestMirror", requestMirror: { backendRef: { name: "known", port: 80 } } };
+  const retry = { attempts: 1 };
+  await using served = await secured([{ name: "http", protocol: "HTTP" }], [
+    route("r", {
+      parentRefs: [{ name: "gw" }],
+      rules: [
+        { ...to("known", "/retried"), retry },
+        to("known", "/plain"),
+        { ...to("app", "/mirrored"), retry, filters: [mirror] },
+        { ...to("known", "/both"), retry, filters: [mirror] },
+        to("app", "/fine"),
+      ],
+    }),
+    policy("known", ["known"], { wellKnownCACertificates: "System" }),
+  ], { xds: { systemAuthorities: "/does/not/exist" }, endpoints: { known: 1 } });
+  const answers: [path: string, status: number][] = [];
+  for (const path of ["/retried", "/plain", "/mirrored", "/both", "/fine"]) {
+    answers.push([path, (await ask(served.port, path)).status]);
+  }
+  assertEquals(Object.fromEntries(answers), {
+    "/retried": 500,
+    "/plain": 500,
+    "/mirrored": 200,
+    "/both": 500,
+    "/fine": 200,
+  });
+  const status = served.statuses.get("HTTPRoute/default/r");
+  const programmed = status?.kind === "HTTPRoute"
+    ? status.parents[0]?.conditions.find(({ type }) => type === "Programmed")
+    : undefined;
+  assertEquals(programmed?.status, "False");
+  const told = programmed?.message.match(/spec\.rules\[\d\]: backend "default\/known" refused/g) ?? [];
+  assertEquals([...new Set(told)].map((text) => text.slice(11, 12)).sort(), ["0", "1", "2", "3"]);
+  assertEquals(told.length, 4, programmed?.message);
+});
+
 Deno.test("backend TLS: authorities change under way, and connections that were made with the old ones are not used again", async () => {
   const { pair, authority } = await inner();
   const stranger = await createAuthority({ commonName: "stranger", ...validity });

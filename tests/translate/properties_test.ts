@@ -122,6 +122,14 @@ function assertVocabulary({ statuses }: Batch): void {
   }
 }
 
+/** Pieces are told apart by their ids, of which no two in a Gateway are the same. */
+function assertPieces({ ir }: Batch): void {
+  const ids = [...ir.contributions.entries()].flatMap(([, { gateway, pieces }]) =>
+    pieces.map(({ id }) => `${gateway}|${id}`)
+  );
+  assertEquals(ids.filter((id, i) => ids.indexOf(id) !== i), []);
+}
+
 /** Counts what was seen, so that a test can say that it saw something. */
 function census(counts: Map<string, number>, { ir, statuses, world, due }: Batch): void {
   const see = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -161,6 +169,7 @@ Deno.test("translate: going step by step comes to the same as starting anew, in 
       assertEquals(dump(batch), dump(anew(batch, (list) => rnd.shuffle(list))), `seed ${seed}`);
       assertEquals(dump(batch).failures, []);
       assertVocabulary(batch);
+      assertPieces(batch);
       census(counts, batch);
     });
   }

@@ -84,6 +84,16 @@ Deno.test("rejections: a rejected cluster is gone, its share is answered with 50
   );
 });
 
+Deno.test("rejections: a Service's clusters with retries and without are two, and each is rejected by itself", () => {
+  const retried = { ...to("app", "/retried"), retry: { attempts: 1 } };
+  const batch = translate(small(route("a", { rules: [retried, to("app", "/plain")] })));
+  reject(batch, "default/web", "Service/default/app/port/80+retries", "no");
+  assertEquals(actions(batch, "*"), [500, "forward"]);
+  assertEquals([...batch.ir.clusters.entries()].map(([name]) => name), ["default/app/80"]);
+  reject(batch, "default/web", "Service/default/app/port/80", "no");
+  assertEquals(actions(batch, "*"), [500, 500]);
+});
+
 Deno.test("rejections: without a rejected cluster copies are left out, and everything else is as before", () => {
   const mirror = (name: string) => ({
     type: "RequestMirror",
