@@ -20,13 +20,14 @@ export interface DriftOptions {
   readonly report: (gateway: GatewayKey) => readonly {
     readonly proxy: string;
     readonly connected: boolean;
-    readonly behind: number;
+    /** Absent if only another replica knows. */
+    readonly behind?: number;
     /** In milliseconds; absent if it is not connected to this replica. */
     readonly unacknowledged?: number;
     readonly silent: boolean;
     readonly refused: readonly unknown[];
   }[];
-  /** Whether this replica leads: only then it knows of all proxies. Of its own each replica tells what they do not acknowledge. */
+  /** Whether this replica leads: only then it tells what is about all proxies. How far its own ones are each replica tells. */
   readonly leading: () => boolean;
   readonly clock: Clock;
 }
@@ -64,6 +65,8 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
       const known = report(gateway).filter(({ proxy }) => expected.has(proxy));
       const longest = Math.max(0, ...known.map(({ unacknowledged = 0 }) => unacknowledged));
       metrics.unacknowledgedTime.set({ gateway }, longest / 1000);
+      const synced = known.filter((p) => p.connected && p.behind === 0 && p.refused.length === 0);
+      metrics.proxies.set({ gateway, state: "synced" }, synced.length);
       if (!leads) {
         forgetAll(gateway);
         continue;
@@ -73,9 +76,7 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
       }
       const since = oldest.get(gateway);
       metrics.driftTime.set({ gateway }, since === undefined ? 0 : (clock.monotonic() - since) / 1000);
-      const synced = known.filter((p) => p.connected && p.behind === 0 && p.refused.length === 0);
       metrics.proxies.set({ gateway, state: "expected" }, expected.size);
-      metrics.proxies.set({ gateway, state: "synced" }, synced.length);
       metrics.proxies.set({ gateway, state: "left_out" }, known.filter(({ silent }) => silent).length);
     }
   });
@@ -84,13 +85,14 @@ export function watchDrift({ metrics, verdicts, proxies, report, leading, clock 
   const forget = (gateway: GatewayKey) => {
     shown.delete(gateway);
     metrics.unacknowledgedTime.remove({ gateway });
+    metrics.proxies.remove({ gateway, state: "synced" });
     forgetAll(gateway);
   };
   /** Nor what is about all proxies, by a replica that does not lead any more. */
   const forgetAll = (gateway: GatewayKey) => {
     for (const state of states) metrics.contributions.remove({ gateway, state });
     metrics.driftTime.remove({ gateway });
-    for (const state of ["expected", "synced", "left_out"]) metrics.proxies.remove({ gateway, state });
+    for (const state of ["expected", "left_out"]) metrics.proxies.remove({ gateway, state });
   };
 
   return () => {

@@ -18,7 +18,7 @@ export function reportOf(operator: Operator, processes: ReadonlyMap<GatewayKey, 
   for (const [gateway, expected] of world.proxies.entries()) {
     const process = processes.get(gateway), known = ledger.report(gateway);
     gateways[gateway] = expected.map(({ id }): ProxyReport => {
-      const { connected, behind, silent, refused } = known.find(({ proxy }) => proxy === id) ?? unknown;
+      const { connected, behind = 0, silent, refused } = known.find(({ proxy }) => proxy === id) ?? unknown;
       return {
         proxy: id,
         connected,

@@ -88,17 +88,19 @@ export const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseProxiesOutOfSync",
-    expr: 'gatehouse_proxies{state="expected"} - ignoring(state) gatehouse_proxies{state="synced"} > 0',
+    expr: 'sum by (job, gateway) (gatehouse_proxies{state="expected"}) ' +
+      '- sum by (job, gateway) (gatehouse_proxies{state="synced"}) > 0',
     for: "5m",
     severity: "warning",
     summary: "{{ $value }} proxies of {{ $labels.gateway }} do not have the current configuration",
     description:
       "They are not connected, or do not answer. Look at their pods and at their connection to the xDS Service.",
     fires: [
-      series("gatehouse_proxies", { ...gateway, state: "expected" }, "2x60"),
+      series("gatehouse_proxies", { ...gateway, state: "expected" }, "3x60"),
       series("gatehouse_proxies", { ...gateway, state: "synced" }),
+      series("gatehouse_proxies", { ...gateway, instance: "b", state: "synced" }),
     ],
-    labels: gateway,
+    labels: { job: "gatehouse", gateway: "shop/web" },
   },
   {
     name: "GatehouseReconcileErrors",
@@ -178,7 +180,8 @@ export const healthy: Alert["fires"] = [
   series("gatehouse_contributions", { ...gateway, state: "programmed" }, "5x60"),
   series("gatehouse_contributions", { ...gateway, state: "rejected" }, "0x60"),
   series("gatehouse_proxies", { ...gateway, state: "expected" }, "2x60"),
-  series("gatehouse_proxies", { ...gateway, state: "synced" }, "2x60"),
+  series("gatehouse_proxies", { ...gateway, state: "synced" }),
+  series("gatehouse_proxies", { ...gateway, instance: "b", state: "synced" }),
   series("controller_runtime_reconcile_errors_total", { ...pod, controller: "status" }, "3x60"),
   series("workqueue_depth", { ...pod, name: "status", controller: "status" }, "5x60"),
   series(

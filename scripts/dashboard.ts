@@ -32,6 +32,9 @@ const sections: readonly (readonly [title: string, prefixes: readonly string[]])
 const selector = 'job=~"$job"';
 const datasource = { type: "prometheus", uid: "$datasource" };
 
+/** Gauges of which each replica tells a part; of others, those that tell it tell the same. */
+const partial: ReadonlySet<string> = new Set(["gatehouse_proxies"]);
+
 interface Target {
   readonly expr: string;
   readonly legendFormat: string;
@@ -43,7 +46,8 @@ function targetsOf({ name, type, labels }: Metric): readonly Target[] {
   const legend = by.length > 0 ? by.map((label) => `{{${label}}}`).join(" ") : "{{instance}}";
   const group = by.length > 0 ? by.join(", ") : "instance";
   if (type === "gauge") {
-    return [{ expr: `max by (${group}) (${name}{${selector}})`, legendFormat: legend }];
+    const operation = partial.has(name) ? "sum" : "max";
+    return [{ expr: `${operation} by (${group}) (${name}{${selector}})`, legendFormat: legend }];
   }
   if (type === "counter") {
     return [{

@@ -159,8 +159,9 @@ export const definitions = {
     "How long a proxy that is connected to this replica has not acknowledged a later version of something",
     ["gateway"],
   ),
-  proxies: gauge("gatehouse_proxies", "Proxies of a Gateway: expected, synced or left_out", [
-    "gateway",
-    "state",
-  ]),
+  proxies: gauge(
+    "gatehouse_proxies",
+    "Proxies of a Gateway: expected or left_out, by the leader; synced, by the replica that they are connected to",
+    ["gateway", "state"],
+  ),
 } as const;

@@ -91,6 +91,8 @@ Deno.test("drift: a replica that does not lead knows of its own proxies alone, a
     proxies,
     report: () => [
       { proxy: "a", connected: true, behind: 1, unacknowledged: 2500, silent: false, refused: [] },
+      { proxy: "b", connected: true, behind: 0, unacknowledged: 0, silent: false, refused: [] },
+      { proxy: "elsewhere", connected: true, silent: false, refused: [] },
       { proxy: "stranger", connected: true, behind: 1, unacknowledged: 5000, silent: false, refused: [] },
     ],
     leading: () => state.leading,
@@ -102,17 +104,25 @@ Deno.test("drift: a replica that does not lead knows of its own proxies alone, a
     (await metrics.render()).split("\n").filter((line) =>
       /^gatehouse_(contributions|oldest|proxies)/.test(line)
     );
-  proxies.set("default/web", [{ id: "a" }, { id: "b" }]);
+  proxies.set("default/web", [{ id: "a" }, { id: "b" }, { id: "elsewhere" }]);
   verdicts.set("default/web|HTTPRoute/default/one", { generation: 1, state: "pending", message: "" });
   graph.settle();
   settled();
   await clock.advance(60_000);
-  const own = ['gatehouse_oldest_unacknowledged_seconds{gateway="default/web"} 2.5'];
+  const own = [
+    'gatehouse_oldest_unacknowledged_seconds{gateway="default/web"} 2.5',
+    'gatehouse_proxies{gateway="default/web",state="synced"} 1',
+  ];
   assertEquals(await told(), own);
   state.leading = true;
   settled();
   await clock.advance(2_000);
   assertEquals(await oldest(), "2", "since it leads");
+  assertEquals((await told()).filter((line) => line.includes("_proxies{")), [
+    'gatehouse_proxies{gateway="default/web",state="synced"} 1',
+    'gatehouse_proxies{gateway="default/web",state="expected"} 3',
+    'gatehouse_proxies{gateway="default/web",state="left_out"} 0',
+  ], "who is connected to another replica is that one's to tell");
   state.leading = false;
   settled();
   assertEquals(await told(), own);

@@ -5,7 +5,7 @@
  */
 import { assertEquals } from "@std/assert";
 import type { News, Outbox } from "../../xds/ledger/mod.ts";
-import { LedgerWorld, piece, SimProxy } from "./support/ledger_world.ts";
+import { gateway, LedgerWorld, piece, SimProxy } from "./support/ledger_world.ts";
 
 /** A leader and its followers. */
 class Replicas {
@@ -108,6 +108,28 @@ Deno.test("replicas: programmed once every expected proxy has it, wherever it is
   two.takeAll();
   replicas.talk();
   assertEquals(first.verdict("a"), "programmed 2");
+});
+
+Deno.test("replicas: how far a proxy is with endpoints, which no verdict is about, the replica tells that it is connected to", async () => {
+  const { replicas, first, second, one, two } = pair();
+  replicas.all((world) => world.contribute("b", 1, piece("b", "one", "endpoints:e")));
+  replicas.talk();
+  one.takeAll();
+  two.takeAll();
+  replicas.talk();
+  const told = (world: LedgerWorld) =>
+    world.ledger.report(gateway).filter(({ connected }) => connected).map((
+      { proxy, behind, unacknowledged },
+    ) => [proxy, behind, unacknowledged]);
+  const known = [["p1", 0, 0], ["p2", undefined, undefined]];
+  assertEquals([told(first), told(second)], [known, [["p2", 0, 0]]]);
+  // An object in the generation that proxies have, with other endpoints.
+  replicas.all((world) => world.contribute("b", 1, piece("b", "two", "endpoints:e")));
+  replicas.talk();
+  one.takeAll();
+  await second.clock.advance(30_000);
+  replicas.talk();
+  assertEquals([told(first), told(second)], [known, [["p2", 1, 30_000]]]);
 });
 
 Deno.test("replicas: a follower that has not seen a generation yet says nothing about it", () => {

@@ -38,8 +38,8 @@ export interface ProxyReport {
   readonly proxy: string;
   readonly expected: boolean;
   readonly connected: boolean;
-  /** Resources that it does not have in their current version. */
-  readonly behind: number;
+  /** Resources that it does not have in their current version; absent if only another replica knows. */
+  readonly behind?: number;
   /** How long it has had a later version of something and has not acknowledged it, in milliseconds; absent if it is not connected here. */
   readonly unacknowledged?: number;
   /** It owes an answer for too long. */
@@ -337,7 +337,7 @@ export class GatewayLedger {
         proxy: proxy.id,
         expected: this.#expected.includes(proxy),
         connected: proxy.streams > 0 || this.#peers.know(proxy.id),
-        behind: this.#isElsewhere(proxy) ? proxy.owes : behind,
+        ...!this.#isElsewhere(proxy) && { behind },
         ...proxy.streams > 0 && { unacknowledged: now - since },
         silent: proxy.silent,
         refused: [...proxy.refused].map(([id, { message }]) => ({ id, message })),
