@@ -2,7 +2,7 @@
  * Writes the objects of Gateways: applies what is not as it should be, deletes what is wanted no longer.
  *
  * Every write is for what was observed: it carries the version of the object, so that nothing is overwritten that was not
- * taken into account, whoever leads. What is not the Gateway's is left alone.
+ * taken into account, whoever leads, and nothing that was made in the meantime. What is not the Gateway's is left alone.
  *
  * @module
  */
@@ -44,6 +44,12 @@ const again = {
   /** The namespace is about to go, or is gone. */
   namespace: 1_000,
 } as const;
+
+/**
+ * A version that no object has. What is applied with it is made, or is in conflict if there is one by then: to whom that one
+ * belongs has not been looked at. To create by POST would be as safe, but its fields would never be taken back by applying.
+ */
+const unborn = "1";
 
 export function infrastructureController(
   options: InfrastructureControllerOptions,
@@ -109,10 +115,11 @@ export function infrastructureController(
   }
 
   async function apply(row: Key, object: Child, signal: AbortSignal): Promise<void> {
-    const { resourceVersion } = object.metadata;
-    const written = await kube.apply(kindFor(object)!, object, {
+    const { metadata } = object, { resourceVersion } = metadata;
+    const versioned = { ...object, metadata: { ...metadata, resourceVersion: resourceVersion ?? unborn } };
+    const written = await kube.apply(kindFor(object)!, versioned, {
       fieldManager,
-      // Of an object that is ours, our fields are. One that is there without our knowledge is not to be taken over.
+      // Of an object that is ours, our fields are.
       ...resourceVersion !== undefined && { force: true },
       signal,
     });

@@ -22,7 +22,7 @@ import {
   serviceAccount,
 } from "../../crds/mod.ts";
 import { isStatus } from "../../kube/errors.ts";
-import type { Kube, PatchOperation } from "../../kube/types.ts";
+import type { Kube, Name, PatchOperation } from "../../kube/types.ts";
 import type { Refusal } from "../../controllers/translate/mod.ts";
 import { kubeOf } from "../support/kube.ts";
 import { startCluster } from "./support/cluster.ts";
@@ -41,7 +41,8 @@ class Place implements AsyncDisposable {
     readonly operator: InfrastructureOperator,
   ) {}
 
-  static async make(prefix: string, spec: Raw = {}): Promise<Place> {
+  /** `seen` is the API server as the operator has it. */
+  static async make(prefix: string, spec: Raw = {}, seen = (kube: Kube) => kube): Promise<Place> {
     const kube = await kubeOf(on.kubeconfig!, "infrastructure-test");
     const name = `infra-${prefix}-${crypto.randomUUID().slice(0, 8)}`;
     await kube.apply(gatewayClass, {
@@ -51,7 +52,7 @@ class Place implements AsyncDisposable {
       spec: { controllerName: "gatehouse.dev/gateway-controller" },
     } as never, { fieldManager: "test", force: true });
     await kube.create(namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-    const place = new Place(kube, name, InfrastructureOperator.start(kube, name));
+    const place = new Place(kube, name, InfrastructureOperator.start(seen(kube), name));
     await place.gateway(spec);
     return place;
   }
@@ -403,6 +404,45 @@ test("a namesake is left alone and told of, and the Gateway gets its own once it
   await operator.rest();
   assertEquals(operator.refusals.size, 0);
   assertEquals(await place.exists(deployment), true);
+});
+
+test("a namesake that somebody makes right after there was none is not taken over", async () => {
+  const missed: string[] = [];
+  const late = async (kube: Kube, { namespace = "", name }: Name) => {
+    missed.push(name);
+    if (missed.length > 1) return;
+    // With nothing in it that applying without force would be in conflict with.
+    await kube.create(serviceAccount, {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { namespace, name },
+    });
+  };
+  await using place = await Place.make("late", {}, (kube) =>
+    new Proxy(kube, {
+      get(_, method) {
+        const found: unknown = Reflect.get(kube, method);
+        if (method !== "get") return typeof found === "function" ? found.bind(kube) : found;
+        return async (kind: Kind, name: Name, signal?: AbortSignal) => {
+          try {
+            return await kube.get(kind, name, signal);
+          } catch (error) {
+            if (kind.kind === "ServiceAccount") await late(kube, name);
+            throw error;
+          }
+        };
+      },
+    }));
+  const { operator } = place;
+  await operator.until("it is told of", () => operator.refusals.size === 1);
+  const { metadata } = await place.get(serviceAccount);
+  assertEquals(metadata.ownerReferences, undefined);
+  assertEquals(missed.length, 1);
+
+  await place.kube.delete(serviceAccount, { namespace: place.name, name: "web-gatehouse" });
+  await operator.rest();
+  assertEquals(operator.refusals.size, 0);
+  assertEquals(missed.length, 2);
 });
 
 test("another kind of workload takes over before the old one goes, and the number of pods stays", async () => {

@@ -109,11 +109,11 @@ Deno.test("infrastructure: what was observed is applied by force, for that objec
   assertEquals(asked.length, 2);
 });
 
-Deno.test("infrastructure: what was not observed is looked for, and made without force", async () => {
+Deno.test("infrastructure: what was not observed is looked for, and made unless it is there by then", async () => {
   const { asked, show, work } = rig();
   show(apply(child()));
   await work();
-  assertEquals(asked, ["get", "apply as gatehouse, uid undefined, version undefined, force false"]);
+  assertEquals(asked, ["get", "apply as gatehouse, uid undefined, version 1, force false"]);
 });
 
 Deno.test("infrastructure: what has only not been told of yet is not written", async () => {
