@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Definition, definitions } from "../controllers/runtime/metric_definitions.ts";
+import { buildInfo, type Definition, definitions } from "../controllers/runtime/metric_definitions.ts";
 
 type Metric = Definition<"counter" | "gauge" | "histogram", string>;
 
@@ -33,7 +33,7 @@ const selector = 'job=~"$job"';
 const datasource = { type: "prometheus", uid: "$datasource" };
 
 /** Gauges of which each replica tells a part; of others, those that tell it tell the same. */
-const partial: ReadonlySet<string> = new Set(["gatehouse_proxies"]);
+const partial: ReadonlySet<string> = new Set([definitions.proxies.name]);
 
 interface Target {
   readonly expr: string;
@@ -113,7 +113,7 @@ export function dashboard(): unknown {
         variable("job", {
           type: "query",
           datasource,
-          query: { query: "label_values(gatehouse_build_info, job)", refId: "job" },
+          query: { query: `label_values(${buildInfo}, job)`, refId: "job" },
           refresh: 2,
           includeAll: true,
           multi: true,

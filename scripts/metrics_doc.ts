@@ -4,7 +4,7 @@
  * @module
  */
 // deno-lint-ignore-file no-console -- a script that talks to people
-import { definitions } from "../controllers/runtime/metric_definitions.ts";
+import { buildInfo, definitions } from "../controllers/runtime/metric_definitions.ts";
 
 const file = "docs/metrics.md";
 
@@ -25,7 +25,7 @@ controller and its queue share a name. Times are in seconds. \`deno task metrics
 
 ${[line(header), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n")}
 
-Besides these there are \`gatehouse_build_info\`, \`gatehouse_heap_used_bytes\`, \`process_start_time_seconds\`,
+Besides these there are \`${buildInfo}\`, \`gatehouse_heap_used_bytes\`, \`process_start_time_seconds\`,
 \`process_cpu_seconds_total\` and \`process_resident_memory_bytes\`.
 `;
 }

@@ -1,5 +1,6 @@
 /**
- * Every metric: its name, what it tells, its labels. Documentation, dashboards and alerts are made from this table.
+ * Every metric: its name, what it tells, its labels. Documentation and dashboard are made from this table,
+ * and alerts name metrics by it.
  *
  * Labels are bounded: names of kinds, tables, queues and results are this program's own, and only so many Gateways are told apart.
  *
@@ -43,7 +44,10 @@ const reconcile = [
 /** Those of client-go's work queue. */
 const queue = Array.from({ length: 12 }, (_, i) => 10 ** (i - 8));
 
-/** Every metric, by the name of its handle. `deno task generate` makes docs/metrics.md from it. */
+/** The metric that tells the version and is always 1. */
+export const buildInfo = "gatehouse_build_info";
+
+/** Every other metric, by the name of its handle. `deno task generate` makes docs/metrics.md from it. */
 export const definitions = {
   // controller-runtime
   reconciles: counter("controller_runtime_reconcile_total", "Reconciliations by result", [

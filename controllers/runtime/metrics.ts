@@ -9,7 +9,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import process from "node:process";
 import type { Clock } from "./clock.ts";
 import type { Graph, Settlement } from "./graph.ts";
-import { type Definition, definitions } from "./metric_definitions.ts";
+import { buildInfo, type Definition, definitions } from "./metric_definitions.ts";
 import type { QueueObserver } from "./queue.ts";
 
 /** The handle of each metric: `metrics.queueDepth.set({ name, controller }, 3)`. */
@@ -141,7 +141,7 @@ function register(
 function watchProcess(registry: Registry, clock: Clock, version: string): () => void {
   const registers = [registry];
   new Gauge({
-    name: "gatehouse_build_info",
+    name: buildInfo,
     help: "Which Gatehouse this is",
     labelNames: ["version"],
     registers,
