@@ -26,7 +26,9 @@ const folders = [
   monitoring,
 ];
 
-const yaml = (value: unknown) => stringify(value, { lineWidth: 110, aliasDuplicateObjects: false });
+/** Quotes what only is a text in YAML 1.2, such as `off`: Kubernetes reads 1.1. */
+const yaml = (value: unknown): string =>
+  stringify(value, { lineWidth: 110, aliasDuplicateObjects: false, compat: "yaml-1.1" });
 const header = '# Written by "deno task deploy" from the code; do not edit.\n';
 
 /** The name of a default installation, and of everything in it. */
