@@ -48,7 +48,8 @@ Examples:
       const result = exposeManifests(name, options);
       if ("error" in result) throw new UsageError(result.error);
       if (options.dryRun) {
-        io.out(result.objects.map((object) => stringify(object)).join("---\n"));
+        // Kubernetes reads YAML 1.1, where a name such as "on" takes quotes.
+        io.out(result.objects.map((object) => stringify(object, { compat: "yaml-1.1" })).join("---\n"));
         return;
       }
       const kube = await connect(io, options);

@@ -242,3 +242,20 @@ Deno.test("expose prints what it would write", async () => {
   assertEquals(service.spec.ports[0].port, 80);
   assertEquals(slices.map((slice) => slice.ports[0].port).sort(), [3000, 3001]);
 });
+
+Deno.test("expose prints names so that kubectl, which reads YAML 1.1, takes them for names", async () => {
+  const command = [
+    "expose",
+    "on",
+    "--port",
+    "80",
+    "--to",
+    "127.0.0.1:3000",
+    "--namespace",
+    "no",
+    "--dry-run",
+  ];
+  const [service] = (await succeed(gatehouse(...command))).split("---\n");
+  const { metadata: { name, namespace } } = parse(service!, { version: "1.1" });
+  assertEquals([name, namespace], ["on", "no"]);
+});
