@@ -321,6 +321,41 @@ Deno.test("replicas: a proxy that another one loses has what it had", () => {
   assertEquals(first.verdict("gone"), "pending 2");
 });
 
+Deno.test("replicas: that a proxy has come is never told before what it lacks", () => {
+  const { replicas, first, second, one, two } = pair();
+  replicas.all((world) => world.contribute("g", 1, piece("g", "ok", "listener:l")));
+  one.takeAll();
+  two.takeAll();
+  replicas.talk();
+  two.disconnect();
+  replicas.all((world) => world.takeDown("gone", 2));
+  replicas.talk();
+  one.takeAll();
+  replicas.talk();
+  assertEquals(first.verdict("gone"), "pending 2");
+  two.connect();
+  replicas.talk();
+  assertEquals(first.verdict("gone"), "pending 2", "it came with its listener");
+
+  // So many that they do not go into one message.
+  const many = Array.from({ length: 1_500 }, (_, i) => `many/${i}`);
+  two.disconnect();
+  replicas.all((world) => {
+    for (const origin of many) world.contribute(origin, 1, piece(origin, "ok"));
+  });
+  replicas.talk();
+  one.takeAll();
+  replicas.talk();
+  two.connect();
+  second.settle();
+  replicas.talk();
+  const told = new Set(many.map((origin) => first.verdict(origin)));
+  assertEquals(told, new Set(["pending 1"]));
+  two.takeAll();
+  replicas.talk();
+  assertEquals(new Set(many.map((origin) => first.verdict(origin))), new Set(["programmed 1"]));
+});
+
 Deno.test("replicas: a proxy of another one that is silent is left out on its word", async () => {
   const { replicas, first, second, one, two } = pair();
   one.takeAll();

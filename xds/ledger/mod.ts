@@ -105,11 +105,8 @@ export class Ledger implements Disposable {
       *take() {
         for (const [gateway, changes] of changed) {
           changed.delete(gateway);
-          const { contributions, ...news } = gateways.get(gateway)?.news(changes, addressee) ?? gone(changes);
-          yield { gateway, ...news };
-          for (let i = 0; i < contributions.length; i += slice) {
-            yield { gateway, contributions: contributions.slice(i, i + slice) };
-          }
+          const news = gateways.get(gateway)?.news(changes, addressee) ?? gone(changes);
+          for (const part of inParts(news)) yield { gateway, ...part };
         }
       },
       [Symbol.dispose]: () => void this.#outboxes.delete(box),
@@ -236,6 +233,22 @@ export class Ledger implements Disposable {
 
 /** How many contributions are told at a time, so that nobody is busy with them for long. */
 const slice = 1_000;
+
+/** The news of a Gateway in parts. A proxy counts for having arrived once all that it lacks has been told: with the last of them. */
+function* inParts(
+  { contributions, proxies, ...rest }: ReturnType<GatewayLedger["news"]>,
+): Generator<Omit<News, "gateway">, void> {
+  const parts = Math.max(1, Math.ceil(contributions.length / slice));
+  for (let i = 0; i < parts; i++) {
+    const some = contributions.slice(i * slice, (i + 1) * slice), last = i === parts - 1;
+    yield {
+      ...i === 0 && rest,
+      ...some.length > 0 && { contributions: some },
+      ...proxies && last && { proxies },
+      ...proxies && i === 0 && !last && { proxies: proxies.map((proxy) => ({ ...proxy, arriving: true })) },
+    };
+  }
+}
 
 /** What is to be told of a Gateway of which nothing is known any more. */
 function gone(changes: Changes): ReturnType<GatewayLedger["news"]> {
