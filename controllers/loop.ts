@@ -12,7 +12,7 @@ import type { Graph, Settlement, Source } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
 
 /** The event loop is held up for about this long at once, in milliseconds; one row or one step of the hand-over may come on top. */
-const piece = 6;
+export const piece = 6;
 
 /**
  * Between two pieces others have the thread until they want it no more: until that many turns of the event loop have each taken less

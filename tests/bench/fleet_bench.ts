@@ -19,15 +19,17 @@ import { useOf } from "./support/process.ts";
 
 /** Proxies; others by `deno task bench fleet=1000`. */
 const usual = [200];
-const routes = 1_000, edits = 5;
+const sceneries = [1_000, 5_000], edits = 5;
 
-/** Connections in all, and how many of them warm the server up. */
+/** Connections in all, to the smallest of them, and how many of them warm the server up. */
 const connections = 5_000, first = 100;
 
 const bench: Bench = {
   name: "fleet",
   async run(report, sizes) {
-    for (const proxies of sizes.length > 0 ? sizes : usual) await measure(proxies, report);
+    for (const proxies of sizes.length > 0 ? sizes : usual) {
+      for (const routes of sceneries) await measure(proxies, routes, report);
+    }
   },
 };
 export default bench;
@@ -38,7 +40,7 @@ interface Access {
   readonly client: KeyPair;
 }
 
-async function measure(proxies: number, report: Report): Promise<void> {
+async function measure(proxies: number, routes: number, report: Report): Promise<void> {
   const script = new URL("support/fleet_server.ts", import.meta.url).pathname;
   // Memory and time depend on what the image sets for V8 and malloc.
   const flags = (await entrypoint()).filter((word) => word.startsWith("--v8-flags="));
@@ -82,7 +84,9 @@ async function measure(proxies: number, report: Report): Promise<void> {
     }
     const targets = { most: 0.4 };
     report.samples(`one of ${routes} routes to ${proxies} proxies`, "CPU s", times, targets);
-    report.value(`server with ${proxies} proxies, resident`, "MB", (await use()).resident, { most: 400 });
+    const what = `server with ${proxies} proxies and ${routes} routes, resident`;
+    report.value(what, "MB", (await use()).resident, { most: 400 });
+    if (routes > Math.min(...sceneries)) return;
 
     for (const one of fleet.splice(0)) one[Symbol.dispose]();
     const memory: number[] = [];

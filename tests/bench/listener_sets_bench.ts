@@ -4,6 +4,7 @@
  * @module
  */
 import type { ApiObject } from "../../crds/kind.ts";
+import { piece } from "../../controllers/loop.ts";
 import type { KeyPair } from "../../controllers/runtime/pki.ts";
 import type { Bench, Report } from "./bench.ts";
 import {
@@ -17,7 +18,7 @@ import {
   setOf,
   tlsSecret,
 } from "./support/objects.ts";
-import { Tables } from "./support/tables.ts";
+import { type Settled, Tables } from "./support/tables.ts";
 
 /** ListenerSets, with 3.2 times as many routes; others by `deno task bench listener-sets=500`. */
 const usual = [2_500];
@@ -40,18 +41,20 @@ function compare(sets: number, pair: KeyPair, report: Report): void {
   report.value(`${what}: first settle`, "ms", whole.first);
   linear(`${what}: first settle`, whole.first, half.first);
   for (const [name, samples] of Object.entries(whole.edits)) {
-    report.samples(`${what}: ${name}`, "ms", samples);
+    report.samples(`${what}: ${name}`, "ms", samples.map(({ milliseconds }) => milliseconds));
     linear(`${what}: ${name}`, least(samples), least(half.edits[name]!));
+    const longest = Math.max(...samples.map(({ longest }) => longest));
+    report.value(`${what}: ${name}, longest that it blocks`, "ms", longest, { most: 50 });
   }
 }
 
 /** What others did meanwhile is not in the least of many measurements. */
-const least = (samples: readonly number[]) => Math.min(...samples);
+const least = (samples: readonly Settled[]) => Math.min(...samples.map(({ milliseconds }) => milliseconds));
 
 interface Measured {
   /** Milliseconds. */
   readonly first: number;
-  readonly edits: { readonly [what: string]: readonly number[] };
+  readonly edits: { readonly [what: string]: readonly Settled[] };
 }
 
 function measure(sets: number, pair: KeyPair): Measured {
@@ -68,7 +71,7 @@ function measure(sets: number, pair: KeyPair): Measured {
   const one = (change: (edit: number) => ApiObject) =>
     Array.from({ length: edits }, (_, i) => {
       tables.set(change(i + 1));
-      return tables.settle().milliseconds;
+      return tables.settle(piece);
     });
   return {
     first: tables.first.milliseconds,

@@ -1,6 +1,6 @@
 /**
- * From the API server's answer to a new route until the gateway serves it, next to what Envoy itself needs for it: the same
- * configuration, pushed to another Envoy in the same run, in turns.
+ * From when a new route is sent to the API server until the gateway serves it, next to what Envoy itself needs for it: the same
+ * configuration, pushed to another Envoy in the same run, in turns. Who asks has begun before.
  *
  * @module
  */
@@ -9,7 +9,6 @@ import { Asking } from "./support/asking.ts";
 import { Floor } from "./support/floor.ts";
 import { endpointSlice, gateway, hostOf, route, service } from "./support/objects.ts";
 import { Stand } from "./support/stand.ts";
-import { Tables } from "./support/tables.ts";
 
 const ours = "127.0.60.1", theirs = "127.0.60.2", backend = "127.0.60.3";
 
@@ -35,20 +34,16 @@ async function measure(present: number, report: Report): Promise<void> {
     endpointSlice(0, { address: backend, port }),
     ...Array.from({ length: present }, (_, i) => route(i)),
   ];
-  await using floor = await Floor.start(new Tables(theirs, objects));
+  await using floor = await Floor.start(theirs, objects);
   await using stand = await Stand.open({ addresses: ours, objects });
   using atFloor = new Asking(theirs);
   using atGatehouse = new Asking(ours);
   const needed = { floor: [] as number[], gatehouse: [] as number[] };
   for (let i = present; i < present + unmeasured + samples; i++) {
     const next = route(i);
-    floor.tables.set(next);
-    const push = floor.settle();
-    const asked = atFloor.until200(hostOf(i));
-    push();
-    const [low] = [await asked];
-    await stand.write([next]);
-    const high = await atGatehouse.until200(hostOf(i));
+    await floor.prepare(next);
+    const [low] = await Promise.all([atFloor.until200(hostOf(i)), floor.push()]);
+    const [high] = await Promise.all([atGatehouse.until200(hostOf(i)), stand.write([next])]);
     if (i < present + unmeasured) continue;
     needed.floor.push(low);
     needed.gatehouse.push(high);

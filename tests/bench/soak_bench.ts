@@ -38,10 +38,14 @@ async function measure(rounds: number, report: Report): Promise<void> {
     }
     return await rest(stand);
   };
-  const before = await comeAndGo(warming), after = await comeAndGo(rounds - warming);
+  const fresh = await stand.quiet(),
+    before = await comeAndGo(warming),
+    after = await comeAndGo(rounds - warming);
   const what = `${routes} routes created and deleted ${rounds} times`;
   const grown = (of: "resident" | "rows") => 100 * (after[of] / before[of] - 1);
   report.value(`${what}: memory at rest against ${warming} times`, "%", grown("resident"), { most: 10 });
+  report.value(`${what}: memory at rest`, "MB", after.resident);
+  report.value("memory before the first of them", "MB", fresh.resident);
   report.value(`${what}: rows at rest against ${warming} times`, "%", grown("rows"), { most: 0 });
 }
 

@@ -13,6 +13,11 @@ import { deriveXds } from "../../../xds/build/mod.ts";
 import type { XdsResource } from "../../../xds/types.ts";
 import { endpointSlice, gateway, gatewayClass, namespace, route, service, stored } from "./objects.ts";
 
+/** A settle, and the longest of its pieces, in milliseconds. */
+export interface Settled extends Settlement {
+  readonly longest: number;
+}
+
 export class Tables {
   readonly graph = new Graph({ clock: systemClock });
   readonly world: ToldWorld = createWorld(this.graph);
@@ -40,8 +45,15 @@ export class Tables {
     source.set(keyOf(object), stored(object, ++this.#edits));
   }
 
-  settle(): Settlement {
-    return this.graph.settle();
+  /** Settles in pieces of about so many milliseconds, in one go if absent. */
+  settle(piece = Infinity): Settled {
+    let settlement: Settlement | undefined, longest = 0;
+    while (!settlement) {
+      const start = performance.now();
+      settlement = this.graph.settle(() => performance.now() - start >= piece);
+      longest = Math.max(longest, performance.now() - start);
+    }
+    return { ...settlement, longest };
   }
 }
 
