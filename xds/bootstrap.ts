@@ -4,7 +4,7 @@
  * @module
  */
 import type { GatewayKey } from "../controllers/ir/mod.ts";
-import { reservedClusters } from "./build/route.ts";
+import { reservedClusters } from "./build/respond.ts";
 import { type ControlPlane, xdsCluster, xdsServers } from "./control_plane.ts";
 import type { Bootstrap, OverloadManager } from "./wire/envoy/bootstrap.ts";
 import type { Cluster } from "./wire/envoy/cluster.ts";

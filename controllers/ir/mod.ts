@@ -156,7 +156,9 @@ export type RouteAction =
     readonly path?: PathChange;
     readonly status: 301 | 302 | 303 | 307 | 308;
   }
-  | { readonly kind: "respond"; readonly status: number };
+  | { readonly kind: "respond"; readonly status: number }
+  /** Pages of other origins may see it. */
+  | { readonly kind: "respond"; readonly status: 500; readonly cors: Cors };
 
 /** What a backend is asked for in place of what the client asked for. */
 export interface Rewrite {

@@ -31,9 +31,13 @@ export function redirectTo(redirect: Redirect, match: RouteMatch): RouteAction {
   };
 }
 
-/** Traffic for nobody, be it that no backend is named or that all weights are zero, is answered with 500. */
+/**
+ * Traffic for nobody, be it that no backend is named or that all weights are zero, is answered with 500. Which pages may ask is
+ * for no backend to say, and they may see that.
+ */
 export function forwardTo(backends: readonly WeightedBackend[], manner: Manner): RouteAction {
-  return isReachable(backends) ? { kind: "forward", backends, ...manner } : failure;
+  if (isReachable(backends)) return { kind: "forward", backends, ...manner };
+  return manner.cors ? { ...failure, cors: manner.cors } : failure;
 }
 
 /** Whether any backend is there to answer. */

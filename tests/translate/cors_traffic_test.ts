@@ -42,21 +42,32 @@ function said(headers: { readonly [name: string]: unknown }): { readonly [name: 
   );
 }
 
+/** Asks as a browser does before a request with a method and some headers. */
+async function preflightOf(
+  served: Awaited<ReturnType<typeof serving>>,
+  path: string,
+  origin: string,
+  method: string,
+  headers?: string,
+) {
+  const answer = await served.ask(path, {
+    method: "OPTIONS",
+    headers: {
+      origin,
+      "access-control-request-method": method,
+      ...headers && { "access-control-request-headers": headers },
+    },
+  });
+  return { status: answer.status, body: answer.body, words: said(answer.headers) };
+}
+
 Deno.test("traffic: CORS, preflight requests", async () => {
   await using served = await serving(any, [route("a", { parentRefs, rules })]);
   const preflight = async (path: string, origin: string, method = "PUT", headers?: string) => {
-    const answer = await served.ask(path, {
-      method: "OPTIONS",
-      headers: {
-        origin,
-        "access-control-request-method": method,
-        ...headers && { "access-control-request-headers": headers },
-      },
-    });
-    const words = said(answer.headers);
+    const { status, body, words } = await preflightOf(served, path, origin, method, headers);
     // Who is not allowed is not told what others are.
     const expected = "allow-origin" in words ? [200, ""] : [403, "", {}];
-    assertEquals([answer.status, answer.body, words].slice(0, expected.length), expected);
+    assertEquals([status, body, words].slice(0, expected.length), expected);
     return words;
   };
   const origin = async (path: string, from: string) => (await preflight(path, from))["allow-origin"];
@@ -137,4 +148,142 @@ Deno.test("traffic: CORS, requests", async () => {
   assertEquals((await request("/trusting", { origin: "https://a.com" }))["expose-headers"], "x-seen");
   // No preflight: nothing is asked for.
   assertEquals((await request("/open", { origin: "https://a.com" }, "OPTIONS"))["allow-methods"], undefined);
+});
+
+const a = "https://a.com", b = "https://b.com";
+
+/** Rules that differ in what a preflight request does not have. */
+const particular = (path: string, match: Raw, filter?: Raw) => ({
+  matches: [{ path: { type: "PathPrefix", value: path }, ...match }],
+  ...filter && { filters: [{ type: "CORS", cors: filter }] },
+  backendRefs: [{ name: "app", port: 80 }],
+});
+
+const header = (name: string, value = "1") => ({ headers: [{ name, value }] });
+
+Deno.test("traffic: CORS, a preflight request is answered by the rule of the request that it asks about", async () => {
+  const allow = (origin: string, more: Raw = {}) => ({
+    allowOrigins: [origin],
+    allowMethods: ["*"],
+    ...more,
+  });
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        particular("/method", { method: "POST" }, allow(a)),
+        particular("/method", { method: "GET" }, allow(b)),
+        particular("/method/deeper", {}),
+        particular("/method", {}),
+        particular("/alone", { method: "POST" }, allow("*", { allowHeaders: ["*"] })),
+        particular("/header", header("X-One"), allow(a)),
+        particular("/header", {}, allow(b)),
+        particular("/both", { method: "PUT", ...header("X-One") }, allow(a)),
+        particular("/both", { method: "PUT" }, allow(b)),
+        particular(
+          "/two",
+          { headers: [{ name: "x-one", value: "1" }, { name: "x-two", value: "2" }] },
+          allow(a),
+        ),
+        particular("/options", { method: "OPTIONS" }, allow(a)),
+        particular("/sent", { method: "PUT", ...header("X-Tenant") }, allow(a)),
+      ],
+    }),
+  ]);
+  /** The origin that is allowed, or the status; 200 is that of the backend. */
+  const answer = async (path: string, origin: string, method: string, headers?: string) => {
+    const { status, words } = await preflightOf(served, path, origin, method, headers);
+    return words["allow-origin"] ?? status;
+  };
+  const cases: readonly (readonly [
+    path: string,
+    origin: string,
+    method: string,
+    headers: string | undefined,
+    expected: string | number,
+  ])[] = [
+    ["/method", a, "POST", undefined, a],
+    ["/method", b, "POST", "content-type", 403],
+    ["/method", b, "GET", "x-one", b],
+    ["/method", a, "GET", "x-one", 403],
+    ["/method", a, "PUT", undefined, 200],
+    ["/method/deeper", a, "POST", undefined, 200],
+    ["/alone", b, "POST", undefined, b],
+    ["/alone", b, "PUT", undefined, 404],
+    ["/header", a, "GET", "x-one", a],
+    ["/header", a, "GET", "content-type,X-One,x-two", a],
+    ["/header", a, "GET", "content-type, x-one, x-two", a],
+    ["/header", b, "GET", "x-one", 403],
+    ["/header", b, "GET", "x-one-more,not-x-one", b],
+    ["/header", a, "GET", "x-one-more", 403],
+    ["/header", b, "PUT", undefined, b],
+    ["/both", a, "PUT", "x-one", a],
+    ["/both", b, "PUT", "x-two", b],
+    ["/both", a, "POST", "x-one", 404],
+    ["/two", a, "GET", "x-one,x-two", a],
+    ["/two", a, "GET", "x-two", 404],
+    ["/options", a, "DELETE", "x-one", a],
+    ["/options", b, "DELETE", "x-one", 403],
+    ["/sent", a, "PUT", undefined, 404],
+  ];
+  for (const [path, origin, method, headers, expected] of cases) {
+    const title = [path, origin, method, headers];
+    assertEquals([...title, await answer(path, origin, method, headers)], [...title, expected]);
+  }
+  const alone = await preflightOf(served, "/alone", b, "POST", "x-one");
+  assertEquals([alone.words["allow-methods"], alone.words["allow-headers"]], ["POST", "x-one"]);
+  assertEquals((await preflightOf(served, "/alone", b, "POST")).words["allow-headers"], undefined);
+
+  const ask = async (path: string, method: string, headers: { readonly [name: string]: string }) => {
+    const answer = await served.ask(path, { method, headers });
+    return [answer.status, answer.headers["access-control-allow-origin"]];
+  };
+  assertEquals(await ask("/method", "POST", { origin: a }), [200, a]);
+  assertEquals(await ask("/method", "OPTIONS", { origin: a }), [200, undefined], "no preflight");
+  assertEquals(await ask("/header", "PUT", { origin: a, "x-one": "1" }), [200, a]);
+  // What browsers, or proxies on the way, send with every request.
+  const sent = (tenant: string) => ({
+    origin: a,
+    "access-control-request-method": "PUT",
+    "x-tenant": tenant,
+  });
+  assertEquals(await ask("/sent", "OPTIONS", sent("1")), [200, a]);
+  assertEquals(await ask("/sent", "OPTIONS", sent("2")), [404, undefined]);
+});
+
+Deno.test("traffic: CORS, preflight requests are answered whatever becomes of the backends", async () => {
+  const cors = { type: "CORS", cors: { allowOrigins: [a], allowMethods: ["PUT"] } };
+  const rewritten = (name: string) => ({
+    name,
+    port: 80,
+    filters: [{
+      type: "URLRewrite",
+      urlRewrite: { path: { type: "ReplaceFullPath", replaceFullPath: `/${name}` } },
+    }],
+  });
+  const rule = (path: string, ...backendRefs: readonly Raw[]) => ({ ...filtered(path, cors), backendRefs });
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        rule("/missing", { name: "missing", port: 80 }),
+        rule("/none"),
+        rule("/zero", { name: "app", port: 80, weight: 0 }),
+        rule("/half", { name: "missing", port: 80 }, { name: "app", port: 80 }),
+        rule("/paths", rewritten("missing"), rewritten("app")),
+      ],
+    }),
+  ]);
+  for (const path of ["/missing", "/none", "/zero", "/half", "/paths"]) {
+    for (let i = 0; i < 20; i++) {
+      const { status, words } = await preflightOf(served, path, a, "PUT");
+      assertEquals([path, status, words["allow-origin"], words["allow-methods"]], [path, 200, a, "PUT"]);
+      assertEquals([path, (await preflightOf(served, path, b, "PUT")).status], [path, 403]);
+    }
+  }
+  for (const path of ["/missing", "/none", "/zero"]) {
+    const answer = await served.ask(path, { headers: { origin: a } });
+    assertEquals([path, answer.status, said(answer.headers)], [path, 500, { "allow-origin": a }]);
+    assertEquals((await served.ask(path, { headers: { origin: b } })).status, 500);
+  }
 });

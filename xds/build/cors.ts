@@ -6,6 +6,8 @@
 import type { Cors, OriginPattern } from "../../controllers/ir/mod.ts";
 import type { CorsPolicy } from "../wire/envoy/filters.ts";
 import type { HeaderMatcher, StringMatcher } from "../wire/envoy/matcher.ts";
+import type { Route } from "../wire/envoy/route.ts";
+import { filterNames } from "./http_filters.ts";
 import { quote } from "./redirect.ts";
 
 const type = "type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPolicy";
@@ -14,7 +16,7 @@ const type = "type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPoli
  * Says in Envoy's terms who may do what. Envoy answers an asterisk with what the browser asks for, which is right with
  * and without credentials.
  */
-export function buildCors(cors: Cors): CorsPolicy & { readonly "@type": typeof type } {
+function buildCors(cors: Cors): CorsPolicy & { readonly "@type": typeof type } {
   const { origins, methods, headers, exposed, credentials, maxAge } = cors;
   return {
     "@type": type,
@@ -27,6 +29,13 @@ export function buildCors(cors: Cors): CorsPolicy & { readonly "@type": typeof t
     // A backend that knows nothing of CORS is not to be asked.
     forward_not_matching_preflights: false,
   };
+}
+
+export type FilterConfigs = NonNullable<Route["typed_per_filter_config"]>;
+
+/** Switches the filter on. */
+export function corsConfig(cors: Cors | undefined): FilterConfigs {
+  return cors ? { [filterNames.cors]: buildCors(cors) } : {};
 }
 
 function listed<N extends string>(name: N, names: "*" | readonly string[]): { readonly [K in N]?: string } {
@@ -56,20 +65,10 @@ function originRegex(origin: OriginPattern): string {
   return `${scheme}://${hosts}(${portsOf(origin).join("|")})`;
 }
 
-/**
- * What tells a preflight request of an origin that is not allowed, besides what the route is for. Envoy would answer it with
- * all that is allowed to others.
- */
-export function deniedPreflight({ origins }: Cors): readonly HeaderMatcher[] {
-  if (origins === "*") return [];
-  return [
-    { name: ":method", string_match: { exact: "OPTIONS" } },
-    { name: "access-control-request-method", present_match: true },
-    { name: "origin", present_match: true },
-    ...(origins.length === 0 ? [] : [{
-      name: "origin",
-      string_match: { safe_regex: { regex: origins.map(originRegex).join("|") } },
-      invert_match: true,
-    }]),
-  ];
+/** The origins that are not allowed, if there are any: Envoy would answer their preflight requests with all that others may do. */
+export function notAllowed({ origins }: Cors): readonly HeaderMatcher[] | undefined {
+  if (origins === "*") return undefined;
+  if (origins.length === 0) return [];
+  const regex = origins.map(originRegex).join("|");
+  return [{ name: "origin", string_match: { safe_regex: { regex } }, invert_match: true }];
 }

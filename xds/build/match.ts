@@ -27,6 +27,14 @@ export function buildMatch({ path, method, headers, queryParams }: RouteMatch): 
   };
 }
 
+/** Those of the requests whose headers are like this, too. */
+export function onlyWith(
+  match: envoy.RouteMatch | undefined,
+  headers: readonly envoy.HeaderMatcher[],
+): envoy.RouteMatch {
+  return { ...match, headers: [...match?.headers ?? [], ...headers] };
+}
+
 /** A prefix as Gateway API compares it: in whole segments, a slash at the end means nothing. */
 export function canonicalPrefix(prefix: string): string {
   return prefix.replace(/\/+$/, "");

@@ -4,67 +4,43 @@
  * @module
  */
 import type { PathChange, Route, RouteAction, WeightedBackend } from "../../controllers/ir/mod.ts";
-import type { HeaderMatcher } from "../wire/envoy/matcher.ts";
 import type * as envoy from "../wire/envoy/route.ts";
 import { apportion } from "./apportion.ts";
-import { buildCors, deniedPreflight } from "./cors.ts";
+import { corsConfig, type FilterConfigs } from "./cors.ts";
 import { millionths } from "./fraction.ts";
 import { headerFields, hostChange, inTurn } from "./headers.ts";
 import { filterNames } from "./http_filters.ts";
-import { buildMatch } from "./match.ts";
+import { buildMatch, onlyWith } from "./match.ts";
 import { buildMirror } from "./mirror.ts";
+import { buildPreflights } from "./preflight.ts";
 import { buildRedirect, type Place, prefixChange } from "./redirect.ts";
+import { missing, reservedClusters, respond, respondTo } from "./respond.ts";
 import { keptBody } from "./retry.ts";
 import { buildSession } from "./session.ts";
 import { buildTimeouts, idleTimeout } from "./timeouts.ts";
 
-/**
- * Clusters that answer by themselves. `500` must not exist anywhere, since Envoy answers for a missing cluster what the
- * route says; `503` is a cluster without hosts in the bootstrap.
- */
-export const reservedClusters = { 500: "gatehouse/500", 503: "gatehouse/503" } as const;
-
 /** Builds a route; more than one where Envoy needs to be told of cases. */
 export function buildRoutes(route: Route, place: Place): readonly envoy.Route[] {
-  return apportion(route).flatMap(({ route, upTo }) => {
+  const routes = apportion(route).flatMap(({ route, upTo }) => {
     const routes = buildCases(route, place);
     if (upTo === undefined) return routes;
     const runtime_fraction = { default_value: millionths(upTo) };
     return routes.map((route) => ({ ...route, match: { ...route.match, runtime_fraction } }));
   });
+  return [...buildPreflights(route), ...routes];
 }
 
 function buildCases(route: Route, place: Place): readonly envoy.Route[] {
   const { action } = route, built = buildRoute(route, place);
-  const { match } = built, routes = [built];
-  const only = (route: envoy.Route, headers: readonly HeaderMatcher[]) =>
-    routes.unshift({ ...route, match: { ...match, headers: [...match?.headers ?? [], ...headers] } });
-  if (action.kind === "redirect") {
-    const redirect = buildRedirect(action, { ...place, bareHost: true });
-    if (redirect.port_redirect !== built.redirect?.port_redirect) only({ ...built, redirect }, [hasBareHost]);
-  }
-  if (action.kind !== "forward" || !action.cors) return routes;
-  const { cors } = action;
-  // Envoy answers the asterisk with the headers that a browser asks for. If it asks for none there must be no header, but
-  // Envoy would send an empty one.
-  if (cors.headers === "*") {
-    const unasked = { ...action, cors: { ...cors, headers: [] } };
-    only(buildRoute({ ...route, action: unasked }, place), [asksForNoHeaders]);
-  }
-  const denied = deniedPreflight(cors);
-  if (denied.length > 0) only({ name: route.name, direct_response: { status: 403 } }, denied);
-  return routes;
+  if (action.kind !== "redirect") return [built];
+  const redirect = buildRedirect(action, { ...place, bareHost: true });
+  if (redirect.port_redirect === built.redirect?.port_redirect) return [built];
+  return [{ ...built, match: onlyWith(built.match, [hasBareHost]), redirect }, built];
 }
 
 const hasBareHost = {
   name: ":authority",
   string_match: { safe_regex: { regex: String.raw`[^:]+|\[.+\]` } },
-} as const;
-
-const asksForNoHeaders = {
-  name: "access-control-request-headers",
-  present_match: true,
-  invert_match: true,
 } as const;
 
 /** Builds one route. */
@@ -97,7 +73,7 @@ function buildAction(route: Route, place: Place): Action {
   const { action } = route;
   switch (action.kind) {
     case "respond":
-      return { direct_response: { status: action.status } };
+      return "cors" in action ? respondTo(action.cors, action.status) : respond(action.status);
     case "redirect":
       return { redirect: buildRedirect(action, place) };
     case "forward":
@@ -111,18 +87,15 @@ function buildForward(route: Route, action: Forward, { scheme }: Place): Action 
   const { backends: all, rewrite, timeouts = {}, retry, mirrors, cors } = action;
   const backends = all.filter((backend) => backend.weight > 0);
   const [first] = backends;
+  const answer = (status: 500 | 503) => cors ? respondTo(cors, status) : respond(status);
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
-  if (!first) return { direct_response: { status: 500 } };
-  if (backends.length === 1 && "status" in first.target) {
-    return { direct_response: { status: first.target.status } };
-  }
+  if (!first) return answer(500);
+  if (backends.length === 1 && "status" in first.target) return answer(first.target.status);
   const host = rewrite?.hostname ?? hostChange(route.requestHeaders);
   return {
     route: {
       ...destination(route, backends, first, scheme),
-      ...(backends.some(({ target }) => "status" in target && target.status === 500)
-        ? { cluster_not_found_response_code: "INTERNAL_SERVER_ERROR" as const }
-        : {}),
+      ...(backends.some(({ target }) => "status" in target && target.status === 500) ? missing : {}),
       ...(host === undefined ? {} : { host_rewrite_literal: host }),
       ...(rewrite?.path ? pathRewrite(rewrite.path) : {}),
       ...buildTimeouts(timeouts, retry),
@@ -130,14 +103,12 @@ function buildForward(route: Route, action: Forward, { scheme }: Place): Action 
       ...(mirrors ? { request_mirror_policies: mirrors.map(buildMirror) } : {}),
     },
     ...filterConfigs({
-      ...(cors ? { [filterNames.cors]: buildCors(cors) } : {}),
+      ...corsConfig(cors),
       ...(backends.length === 1 ? sessionConfig(first, scheme) : {}),
     }),
     ...(retry && retry.attempts > 0 ? { request_body_buffer_limit: keptBody } : {}),
   };
 }
-
-type FilterConfigs = NonNullable<envoy.Route["typed_per_filter_config"]>;
 
 /** Switches on the filters that have a configuration. */
 function filterConfigs(configs: FilterConfigs): Pick<envoy.Route, "typed_per_filter_config"> {
