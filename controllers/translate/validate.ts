@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { isIPv4 } from "node:net";
 import { RE2JS } from "re2js";
 
 /** Proxies take programs that are some ten times as large; to compile one that is takes too long here. */
@@ -108,18 +109,27 @@ const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const hostname = new RegExp(`^${label}(\\.${label})*$`);
 const longestHostname = 253;
 
+/** An address looks like a hostname. */
+function isHostname(name: string): boolean {
+  return name.length <= longestHostname && hostname.test(name) && !isIPv4(name);
+}
+
 /** Why a text cannot be the host of a request or a redirect; `undefined` if it can. */
 export function hostnameFault(name: string): string | undefined {
-  if (name.length <= longestHostname && hostname.test(name)) return undefined;
-  return `"${name}" is not a hostname, write it like www.example.com`;
+  return isHostname(name) ? undefined : noHostname(name, "www.example.com");
 }
 
 /**
  * Why a text cannot be what requests are told apart by, perhaps with a wildcard as its first label; `undefined` if it can. Proxies
- * refuse all routes of a port for one such text.
+ * refuse all routes of a port for one such text, but for addresses, which Gateway API excludes.
  */
 export function hostnamePatternFault(name: string): string | undefined {
   const rest = name.startsWith("*.") ? name.slice(2) : name;
-  if (name.length <= longestHostname && hostname.test(rest)) return undefined;
-  return `"${name}" is not a hostname, write it like www.example.com or *.example.com`;
+  if (name.length <= longestHostname && isHostname(rest)) return undefined;
+  return noHostname(name, "www.example.com or *.example.com");
+}
+
+function noHostname(name: string, example: string): string {
+  const what = isIPv4(name) ? "an IP address and not a hostname" : "not a hostname";
+  return `"${name}" is ${what}, write it like ${example}`;
 }

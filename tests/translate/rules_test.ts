@@ -223,10 +223,13 @@ Deno.test("validation: names, paths and hostnames", () => {
     "a-",
     "a b",
     "a:80",
+    "192.0.2.1",
   ]);
   check(hostnameFault, [`${"x".repeat(251)}.a`], [`${"x".repeat(252)}.a`]);
-  check(hostnamePatternFault, ["a", "a.b-c.d", "*.a", "*.a.b", "xn--bcher-kva.example", "192.0.2.1"], [
+  check(hostnamePatternFault, ["a", "a.b-c.d", "*.a", "*.a.b", "xn--bcher-kva.example", "192.0.2.256"], [
     "",
+    "192.0.2.1",
+    "*.192.0.2.1",
     "*",
     "*.",
     "*a.b",
