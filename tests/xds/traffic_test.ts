@@ -241,8 +241,17 @@ Deno.test("an edge: no words about Envoy, paths as backends see them, no forged 
   assertEquals(Object.keys(headers).filter((name) => name.startsWith("x-envoy")), [
     "x-envoy-external-address",
   ]);
-  const redirected = await served.ask("/x%2Fy");
-  assertEquals([redirected.status, redirected.headers.location], [307, "/x/y"]);
+  const decoded = [["/x%2Fy", "/x/y"], ["/x%5cy%2f?q=%2F%5C", "/x/y/?q=%2F%5C"], [
+    "/x/..%2Fy",
+    "/y",
+  ]] as const;
+  for (const [path, location] of decoded) {
+    const { status, headers } = await served.ask(path);
+    assertEquals([path, status, headers.location], [path, 307, location]);
+  }
+  for (const path of ["/x//y", "/x%20y%252Fz", "/?q=%2F"]) {
+    assertEquals(JSON.parse((await served.ask(path)).body).path, path, "as it is");
+  }
 });
 
 Deno.test("headers with underscores can be matched on, and set by filters", async () => {
