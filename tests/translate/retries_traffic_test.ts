@@ -136,6 +136,60 @@ Deno.test("traffic: timeouts of attempts lead to further ones, the timeout of th
   assertEquals(await answer("/slowly", "slowly", 99, "code=503"), [504, 1]);
 });
 
+/** A backend that reads a request and closes the connection, `times` times in a row for each path. */
+function closing(times: number) {
+  const counts = new Map<string, number>();
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const serve = async (connection: Deno.Conn) => {
+    using _ = connection;
+    const buffer = new Uint8Array(65_536), length = await connection.read(buffer);
+    const [, path = ""] = new TextDecoder().decode(buffer.subarray(0, length ?? 0)).split(" ");
+    const count = (counts.get(path) ?? 0) + 1;
+    counts.set(path, count);
+    if (count > times) {
+      await connection.write(new TextEncoder().encode("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    }
+  };
+  const served: Promise<void>[] = [];
+  const accepting = (async () => {
+    for await (const connection of listener) served.push(serve(connection));
+  })();
+  return {
+    port: (listener.addr as Deno.NetAddr).port,
+    counts,
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await accepting;
+      await Promise.all(served);
+    },
+  };
+}
+
+Deno.test("traffic: what breaks off after a backend has read it is sent again only where attempts have a timeout", async () => {
+  await using backend = closing(1);
+  const retry = { codes: [500, 502, 503, 504], attempts: 2 };
+  await using served = await serving(any, [
+    route("a", {
+      parentRefs,
+      rules: [
+        rule("/default", {}),
+        rule("/stanza", { retry }),
+        rule("/request", { retry, timeouts: { request: "10s" } }),
+        rule("/attempt", { retry, timeouts: { backendRequest: "10s" } }),
+      ],
+    }),
+  ], { failing: backend.port });
+  const cases = [["/default", 503, 1], ["/stanza", 503, 1], ["/request", 503, 1], [
+    "/attempt",
+    200,
+    2,
+  ]] as const;
+  for (const [path, answer, asked] of cases) {
+    const { status } = await served.ask(path);
+    assertEquals([path, status, backend.counts.get(path)], [path, answer, asked]);
+  }
+});
+
 Deno.test("traffic: requests with bodies are sent again whole, up to a mebibyte", async () => {
   const sizes: number[] = [];
   await using backend = Deno.serve(
