@@ -6,14 +6,9 @@
 import { assert, assertEquals, assertObjectMatch, assertStringIncludes } from "@std/assert";
 import { definitions } from "../../controllers/runtime/metric_definitions.ts";
 import { root, succeed } from "../support/command.ts";
-import { findKubectl } from "../tools/kubectl.ts";
 import { promtool } from "../tools/programs.ts";
 import type { Json } from "./support/cluster.ts";
-import { chart, Helm, objectsIn, tools } from "./support/helm.ts";
-
-const isHook = ({ metadata }: Json): boolean => metadata.annotations?.["helm.sh/hook"] !== undefined;
-
-const nameOf = ({ kind, metadata: { namespace = "", name } }: Json): string => `${kind} ${namespace}/${name}`;
+import { base, chart, Helm, isHook, nameOf, objectsIn, ofKind, tools } from "./support/helm.ts";
 
 /** Objects by name, without what Helm alone says about them. */
 function byName(objects: readonly Json[]): { readonly [name: string]: Json } {
@@ -28,10 +23,6 @@ function byName(objects: readonly Json[]): { readonly [name: string]: Json } {
   return Object.fromEntries(plain.toSorted(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** The objects of a kind. */
-const ofKind = (objects: readonly Json[], kind: string): readonly Json[] =>
-  objects.filter((object) => object.kind === kind && !isHook(object));
-
 Deno.test("the chart has nothing to be complained of", async () => {
   await using helm = await Helm.open();
   assertStringIncludes(await helm.run(["lint", "--strict", chart]), "0 chart(s) failed");
@@ -39,11 +30,9 @@ Deno.test("the chart has nothing to be complained of", async () => {
 
 Deno.test("with its default values the chart is the kustomize base", async () => {
   await using helm = await Helm.open();
-  const kubectl = await findKubectl({ ...tools, env: (name) => Deno.env.get(name) });
-  const base = objectsIn(await succeed([kubectl, "kustomize", `${root}deploy/kustomize/base`]));
   // Helm makes the namespace by itself, and has a hook for what people run by hand otherwise.
   const chosen = (await helm.template()).filter((object) => !isHook(object));
-  const ours = byName(chosen), theirs = byName(base.filter(({ kind }) => kind !== "Namespace"));
+  const ours = byName(chosen), theirs = byName((await base()).filter(({ kind }) => kind !== "Namespace"));
   assertEquals(Object.keys(ours), Object.keys(theirs));
   for (const [name, object] of Object.entries(ours)) assertEquals(object, theirs[name], name);
 });

@@ -1,10 +1,11 @@
 /**
- * The chart, by real Helm.
+ * What an installation brings: the chart by real Helm, the kustomize base by kubectl.
  *
  * @module
  */
 import { cacheDirectory } from "../../../standalone/envoy/find.ts";
-import { type Result, root, run } from "../../support/command.ts";
+import { type Result, root, run, succeed } from "../../support/command.ts";
+import { findKubectl } from "../../tools/kubectl.ts";
 import { helm } from "../../tools/programs.ts";
 import type { Json } from "./cluster.ts";
 import { parseAllDocuments } from "yaml";
@@ -76,3 +77,18 @@ export class Helm implements AsyncDisposable {
 export function objectsIn(text: string): readonly Json[] {
   return parseAllDocuments(text).map((document) => document.toJS()).filter((object) => object);
 }
+
+/** The objects of the kustomize base. */
+export async function base(): Promise<readonly Json[]> {
+  const kubectl = await findKubectl({ ...tools, env: (name) => Deno.env.get(name) });
+  return objectsIn(await succeed([kubectl, "kustomize", `${root}deploy/kustomize/base`]));
+}
+
+export const isHook = ({ metadata }: Json): boolean => metadata.annotations?.["helm.sh/hook"] !== undefined;
+
+export const nameOf = ({ kind, metadata: { namespace = "", name } }: Json): string =>
+  `${kind} ${namespace}/${name}`;
+
+/** The objects of a kind, but for hooks. */
+export const ofKind = (objects: readonly Json[], kind: string): readonly Json[] =>
+  objects.filter((object) => object.kind === kind && !isHook(object));
