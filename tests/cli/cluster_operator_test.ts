@@ -184,7 +184,7 @@ async function ready(replica: ClusterOperator): Promise<boolean> {
 
 async function metric(replica: ClusterOperator, name: string): Promise<string | undefined> {
   const text = await (await fetch(`http://127.0.0.1:${replica.http}/metrics`)).text();
-  return text.match(new RegExp(`^${name} (.*)$`, "m"))?.[1];
+  return text.split("\n").find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
 }
 
 Deno.test("of two replicas one writes; when it stops, the other does at once, and nothing is lost", async () => {
@@ -198,6 +198,9 @@ Deno.test("of two replicas one writes; when it stops, the other does at once, an
   assertEquals((await cluster.accepted("one")).replica, "a");
   assertEquals([await metric(a, "gatehouse_leader"), await metric(b, "gatehouse_leader")], ["1", "0"]);
   assertEquals(writes.filter(({ replica }) => replica === "b"), [], "who does not lead writes nothing");
+  const statusWrites = 'gatehouse_status_writes_total{kind="GatewayClass",result="written"}';
+  await cluster.until("the write is counted", async () => await metric(a, statusWrites) === "1");
+  assertEquals(await metric(b, statusWrites), undefined);
 
   const stopped = clock.monotonic(), stopping = a[Symbol.asyncDispose]();
   await cluster.until("the other leads", async () => await cluster.leader() === "b");
@@ -231,6 +234,24 @@ Deno.test("a replica is alive at once, and ready and a candidate only when it ha
   routes.resolve();
   await cluster.until("it leads", async () => await cluster.leader() === "a");
   await cluster.until("it is ready", () => ready(replica));
+});
+
+Deno.test("how long the thread was busy is told, in seconds", async () => {
+  await using cluster = await Cluster.start();
+  await using replica = await cluster.replica("a");
+  const told = async () => {
+    const [count, sum] = await Promise.all(
+      ["count", "sum"].map((part) => metric(replica, `gatehouse_event_loop_lag_seconds_${part}`)),
+    );
+    return { count: Number(count), sum: Number(sum) };
+  };
+  const before = await told(), start = systemClock.monotonic();
+  while (systemClock.monotonic() - start < 200);
+  await cluster.until("the timer has come", async () => (await told()).count > before.count);
+  const { sum } = await told(), busy = (systemClock.monotonic() - start) * factor / 1000;
+  // By the replica's clock, and but for what was left until the timer was due.
+  assert(sum - before.sum > 200 * factor / 1000 - 1, `${sum - before.sum} s`);
+  assert(sum - before.sum < 10 * busy, `${sum - before.sum} s of ${busy} s`);
 });
 
 Deno.test("a leader that loses the API server writes no more, and follows once it is back", async () => {

@@ -121,13 +121,15 @@ Deno.test("a write goes to the status, in the served version, with the time of t
 const stampOf = (time: Date) => time.toISOString().replace(/\.\d+Z$/, "Z");
 
 Deno.test("what a write has superseded is not written again; the next version is", async () => {
-  const { show, work, asked } = rig();
+  const { show, work, asked, results } = rig();
   await show("7");
   assertEquals(await work(), undefined);
   await show("7");
   assertEquals(asked.length, 1, "the first write is still on its way back");
+  assertEquals(results, ["written", "no_op", "no_op"]);
   await show("8");
   assertEquals(asked.length, 2);
+  assertEquals(results.at(-1), "written");
   await show(undefined);
   await show("7");
   assertEquals(asked.length, 3, "nothing is remembered of a row that has gone");
