@@ -9,6 +9,9 @@ import {
   type ClusterOperatorOptions,
   startClusterOperator,
 } from "../../cli/cluster_operator.ts";
+import { row as authorityRow } from "../../controllers/authority.ts";
+import { childName, ownerReference, ownLabels } from "../../controllers/infrastructure/child_names.ts";
+import { bundleOf } from "../../controllers/runtime/authorities.ts";
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import {
@@ -17,6 +20,7 @@ import {
   gatewayClass,
   lease as leaseKind,
   namespace as namespaceKind,
+  serviceAccount,
 } from "../../crds/mod.ts";
 import { createKube } from "../../kube/client.ts";
 import { Fence } from "../../kube/fence.ts";
@@ -25,7 +29,11 @@ import { systemSurroundings } from "../../kube/surroundings.ts";
 import type { Kube } from "../../kube/types.ts";
 import { type ApiServer, serveApi } from "../../standalone/apiserver/serve.ts";
 import { fastClock } from "../support/fast_clock.ts";
+import { claimsOf, issuerOf } from "../support/jwt.ts";
 import { kubeOf } from "../support/kube.ts";
+import { reviewOf } from "../support/token_server.ts";
+import { request } from "../xds/support/fake_envoy.ts";
+import { type Call, Client } from "../xds/support/grpc_client.ts";
 
 /** How much faster than time the replicas' clocks run. */
 const factor = 20;
@@ -92,7 +100,10 @@ class Cluster implements AsyncDisposable {
             };
             return Promise.resolve(Response.json(body, { status: 403 }));
           }
-          if (init?.method !== "GET" && !pathname.includes("/leases") && !pathname.includes("tokenreviews")) {
+          if (pathname.endsWith("/tokenreviews")) {
+            return Response.json({ status: reviewOf(JSON.parse(`${init?.body}`)) });
+          }
+          if (init?.method !== "GET" && !pathname.includes("/leases")) {
             this.writes.push({ replica: pod, path: pathname, at: clock.monotonic() });
           }
           return fetch(url as URL, init);
@@ -164,6 +175,48 @@ class Cluster implements AsyncDisposable {
     return this.writes.find((write) => write.path === path)!;
   }
 
+  /** A proxy of a new Gateway, on a stream of a replica that leads. */
+  async proxyOf({ operator: { platform, xds } }: ClusterOperator): Promise<Call> {
+    await this.kube.create(namespaceKind, namespace("shop"));
+    await this.accepted("ours");
+    const gateway = await this.kube.create(gatewayKind, {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind: "Gateway",
+      metadata: { name: "web", namespace: "shop" },
+      spec: { gatewayClassName: "ours", listeners: [{ name: "http", port: 80, protocol: "HTTP" }] },
+    } as ApiObject);
+    const name = childName("web", "ours"), { accounts, authority } = platform;
+    // The server takes no applies, by which the operator would make it.
+    const { metadata: { uid } } = await this.kube.create(serviceAccount, {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: {
+        name,
+        namespace: "shop",
+        labels: ownLabels("web", "ours"),
+        ownerReferences: [ownerReference("web", gateway.metadata.uid!)],
+      },
+    });
+    await this.until("the account is known", () => accounts.get(`shop/${name}`) !== undefined);
+    const token = await (await issuerOf("ES256")).sign(claimsOf(this.clock.now().getTime(), {
+      "kubernetes.io": {
+        namespace: "shop",
+        pod: { name: "web-1", uid: "uid-pod" },
+        serviceaccount: { name, uid },
+      },
+      sub: `system:serviceaccount:shop:${name}`,
+    }));
+    const client = this.#stack.use(
+      new Client(xds.port, {
+        authority: bundleOf(authority.authorities.get(authorityRow)!.authorities),
+        serverName: "gatehouse.gatehouse-system.svc",
+      }),
+    );
+    const call = client.call(undefined, { authorization: `Bearer ${token}` });
+    call.send({ ...request("listener"), node: { id: "shop/web-1", cluster: "shop/web" } });
+    return call;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
@@ -210,6 +263,24 @@ Deno.test("of two replicas one writes; when it stops, the other does at once, an
   assertEquals((await cluster.accepted("two")).replica, "b");
   await stopping;
   assertEquals(await metric(b, "gatehouse_leader"), "1");
+});
+
+Deno.test("a replica that stops serves the streams that it has for 3 seconds more, and gives up the Lease before", async () => {
+  await using cluster = await Cluster.start();
+  const { clock, kube } = cluster;
+  await kube.create(namespaceKind, namespace("gatehouse-system"));
+  const a = await cluster.replica("a");
+  await cluster.until("the first leads", async () => await cluster.leader() === "a");
+  const stream = await cluster.proxyOf(a);
+  assert(await stream.next(), "it is served");
+
+  const stopped = clock.monotonic(), stopping = a[Symbol.asyncDispose]();
+  const ended = stream.status.then(async () => ({ at: clock.monotonic(), leader: await cluster.leader() }));
+  stream.drain();
+  const { at, leader } = await ended;
+  assert(at - stopped >= 3_000, `ended after ${at - stopped} ms`);
+  assertEquals(leader, undefined);
+  await stopping;
 });
 
 Deno.test("a replica is alive at once, and ready and a candidate only when it has seen everything", async () => {
