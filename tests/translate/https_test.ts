@@ -6,46 +6,10 @@
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { defaultConfig, type DesiredStatus } from "../../controllers/translate/mod.ts";
 import { askOnOne, askSecurely, type Secure } from "../xds/support/https.ts";
+import { helloAnswer, shownTo, suites } from "../xds/support/client_hello.ts";
 import { ask, type Echo, freePort } from "../xds/support/http.ts";
 import { type Raw, route, stored, to } from "./cluster.ts";
-import { certificate, https, secured, tlsSecret } from "./secured.ts";
-
-/** Suites of TLS 1.2 by their numbers at IANA. */
-const suites = {
-  "ECDHE-ECDSA-AES128-GCM-SHA256": 0xc02b,
-  "ECDHE-ECDSA-AES256-GCM-SHA384": 0xc02c,
-  "ECDHE-ECDSA-CHACHA20-POLY1305": 0xcca9,
-  "ECDHE-ECDSA-AES128-SHA": 0xc009,
-  "ECDHE-ECDSA-AES256-SHA": 0xc00a,
-  "ECDHE-ECDSA-AES128-SHA256": 0xc023,
-  "ECDHE-RSA-AES128-SHA": 0xc013,
-  "AES128-GCM-SHA256": 0x009c,
-  "AES128-SHA": 0x002f,
-  "DES-CBC3-SHA": 0x000a,
-} as const;
-
-/** What a server answers to a client of TLS 1.2 or older: the type of its first record, of an alert the description too. */
-async function helloAnswer(port: number, version: number, suite: keyof typeof suites): Promise<string> {
-  const uint16 = (value: number) => [value >> 8, value & 255];
-  const extensions = [
-    ...[0, 10, 0, 4, 0, 2, 0, 23], // supported_groups: secp256r1
-    ...[0, 13, 0, 4, 0, 2, 4, 3], // signature_algorithms: ecdsa_secp256r1_sha256
-  ];
-  const hello = [
-    ...uint16(version),
-    ...Array.from({ length: 32 }, (_, i) => i), // random
-    0, // no session
-    ...[0, 2, ...uint16(suites[suite])],
-    ...[1, 0], // no compression
-    ...[...uint16(extensions.length), ...extensions],
-  ];
-  const handshake = [1, 0, ...uint16(hello.length), ...hello];
-  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  await connection.write(new Uint8Array([0x16, 3, 1, ...uint16(handshake.length), ...handshake]));
-  const answer = new Uint8Array(7);
-  await connection.read(answer);
-  return answer[0] === 0x15 ? `alert ${answer[6]}` : `record ${answer[0]}`;
-}
+import { certificate, https, rsaCertificate, secured, tlsSecret } from "./secured.ts";
 
 const on = (sectionName: string) => ({ parentRefs: [{ name: "gw", sectionName }] });
 
@@ -79,7 +43,7 @@ Deno.test("https: HTTP/1.1 and HTTP/2 by ALPN, not before TLS 1.2, nothing of ou
   }
   assertEquals((await askSecurely(served.port, "/", { maxVersion: "TLSv1.2" })).status, 200);
   assertEquals(
-    await helloAnswer(served.port, 0x0302, "ECDHE-ECDSA-AES128-SHA"),
+    await helloAnswer({ port: served.port, version: 0x0302, suite: "ECDHE-ECDSA-AES128-SHA" }),
     "alert 70",
     "TLS 1.1: protocol_version, RFC 5246, 7.2.2",
   );
@@ -92,13 +56,14 @@ Deno.test("https: HTTP/1.1 and HTTP/2 by ALPN, not before TLS 1.2, nothing of ou
 });
 
 Deno.test("https: TLS 1.2 has forward secrecy and authenticated encryption, or does not come about", async () => {
-  await using served = await secured([https("https", undefined, "cert")], [
-    tlsSecret("cert", await certificate(["www.example.com"])),
+  await using served = await secured([https("https", undefined, "ecdsa", "rsa")], [
+    tlsSecret("ecdsa", await certificate(["www.example.com"])),
+    tlsSecret("rsa", await rsaCertificate("www.example.com")),
   ]);
   for (const suite of Object.keys(suites) as (keyof typeof suites)[]) {
     const safe = /^ECDHE-.*(GCM|POLY1305)/.test(suite);
     // A ServerHello, or handshake_failure (RFC 5246, 7.2.2).
-    assertEquals([suite, await helloAnswer(served.port, 0x0303, suite)], [
+    assertEquals([suite, await helloAnswer({ port: served.port, suite })], [
       suite,
       safe ? "record 22" : "alert 40",
     ]);
@@ -239,14 +204,26 @@ Deno.test("https: a host that no listener has is not found, and without SNI ther
   for (const name of ["a", "b"]) assertEquals(served.conditionsOf(name).OverlappingTLSConfig, undefined);
 });
 
-Deno.test("https: several certificates on a listener, by what the client can do and asks for", async () => {
-  await using served = await secured([https("https", undefined, "a", "b")], [
-    tlsSecret("a", await certificate(["a.example.com"])),
+Deno.test("https: several certificates on a listener, by what the client asks for and can do", async () => {
+  const { port, ...served } = await secured([https("https", undefined, "a", "a-rsa", "b")], [
+    tlsSecret("a", await certificate(["a.example.com"], { commonName: "ECDSA" })),
+    tlsSecret("a-rsa", await rsaCertificate("a.example.com", "RSA")),
     tlsSecret("b", await certificate(["b.example.com"])),
     marked("all", "https"),
   ]);
-  for (const servername of ["a.example.com", "b.example.com"]) {
-    assertEquals((await askSecurely(served.port, "/", { servername })).shown, servername);
+  await using _ = served;
+  const [a, b] = ["a.example.com", "b.example.com"] as const;
+  const ecdsa = "ECDHE-ECDSA-AES128-GCM-SHA256", rsa = "ECDHE-RSA-AES128-GCM-SHA256";
+  assertEquals(await shownTo({ port, suite: ecdsa, servername: a }), "ECDSA");
+  assertEquals(await shownTo({ port, suite: rsa, servername: a }), "RSA");
+  assertEquals(await shownTo({ port, suite: ecdsa, servername: b }), b);
+  for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+    assertEquals(
+      (await askSecurely(port, "/", { servername: a, maxVersion })).shown,
+      "ECDSA",
+      "if both will do",
+    );
+    assertEquals((await askSecurely(port, "/", { servername: b, maxVersion })).shown, b);
   }
 });
 

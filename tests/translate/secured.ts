@@ -3,6 +3,8 @@
  *
  * @module
  */
+import "reflect-metadata";
+import * as x509 from "@peculiar/x509";
 import { type ApiObject, keyOf } from "../../crds/kind.ts";
 import { Graph } from "../../controllers/runtime/graph.ts";
 import { createAuthority, issue, type KeyPair, type Leaf } from "../../controllers/runtime/pki.ts";
@@ -30,6 +32,29 @@ export async function certificate(
     ...validity,
     ...more,
   });
+}
+
+/** A certificate with an RSA key for one name, which is its own authority. */
+export async function rsaCertificate(name: string, commonName = name): Promise<KeyPair> {
+  const algorithm = {
+    name: "RSASSA-PKCS1-v1_5",
+    modulusLength: 2048,
+    publicExponent: new Uint8Array([1, 0, 1]),
+    hash: "SHA-256",
+  } as const;
+  const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const made = await x509.X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: [commonName] }],
+    keys,
+    signingAlgorithm: algorithm,
+    ...validity,
+    extensions: [new x509.SubjectAlternativeNameExtension([{ type: "dns", value: name }])],
+  });
+  const key = await crypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return {
+    certificate: `${made.toString("pem")}\n`,
+    key: `${x509.PemConverter.encode(key, "PRIVATE KEY")}\n`,
+  };
 }
 
 /** A Secret of type `kubernetes.io/tls`. */
