@@ -8,9 +8,9 @@
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { dirname } from "node:path";
 import { Command, InvalidArgumentError } from "commander";
-import { buildCluster, Cluster, install, kubernetesVersion, up } from "../tests/cluster/support/cluster.ts";
+import { buildCluster, Cluster, install, up } from "../tests/cluster/support/cluster.ts";
 import { root } from "../tests/support/command.ts";
-import { findKubectl } from "../tests/tools/kubectl.ts";
+import { clusterMinors, findKubectl, kubernetesVersion } from "../tests/tools/kubectl.ts";
 
 const say = (line: string) => console.log(line);
 const program = new Command("deno task cluster");
@@ -25,7 +25,7 @@ const task = (): string =>
 
 /** A kubectl that works, which starting the cluster has found or built. */
 const kubectl = (): Promise<string> =>
-  findKubectl({ env: (name) => Deno.env.get(name), progress: () => undefined });
+  findKubectl({ env: (name) => Deno.env.get(name), minors: clusterMinors, progress: () => undefined });
 
 /** Whether the process that `up` left in the folder still runs. */
 async function isRunning(): Promise<boolean> {

@@ -12,7 +12,7 @@
 import { systemClock } from "../controllers/runtime/clock.ts";
 import { cacheDirectory, findEnvoy } from "../standalone/envoy/find.ts";
 import { olderEnvoy, olderWheels } from "./envoys.ts";
-import { findKubectl } from "../tests/tools/kubectl.ts";
+import { clusterMinors, findKubectl, type Minors, standaloneMinors } from "../tests/tools/kubectl.ts";
 
 export interface Stage {
   readonly name: string;
@@ -77,10 +77,10 @@ async function envoyPath(): Promise<string> {
 }
 
 /** Found, or built, once for all tests. Those that need it fail where there is none, and say why. */
-async function kubectlPath(): Promise<{ readonly KUBECTL?: string }> {
+async function kubectlPath(minors: Minors): Promise<{ readonly KUBECTL?: string }> {
   try {
     const progress = (line: string) => console.log(line);
-    return { KUBECTL: await findKubectl({ env: (name) => Deno.env.get(name), progress }) };
+    return { KUBECTL: await findKubectl({ env: (name) => Deno.env.get(name), minors, progress }) };
   } catch (error) {
     console.log(error instanceof Error ? error.message : error);
     return {};
@@ -167,7 +167,7 @@ async function main(all: readonly string[]): Promise<number> {
   const results = cluster ? "build/test-cluster" : envoys ? "build/test-envoys" : "build/test";
   await Deno.remove(results, { recursive: true }).catch(() => {});
   await Deno.mkdir(results, { recursive: true });
-  const env = { ENVOY: await envoyPath(), ...await kubectlPath() };
+  const env = { ENVOY: await envoyPath(), ...await kubectlPath(cluster ? clusterMinors : standaloneMinors) };
   const stages: Stage[] = [];
   const chosen = args.some((arg) => !arg.startsWith("-"));
   if (cluster) {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { systemClock } from "../../controllers/runtime/clock.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import { serveApi } from "../../standalone/apiserver/serve.ts";
-import { findKubectl } from "../tools/kubectl.ts";
+import { findKubectl, standaloneMinors } from "../tools/kubectl.ts";
 
 interface Result {
   readonly code: number;
@@ -22,7 +22,11 @@ interface Cluster extends AsyncDisposable {
 }
 
 async function cluster(): Promise<Cluster> {
-  const kubectl = await findKubectl({ env: (name) => Deno.env.get(name), progress: () => {} });
+  const kubectl = await findKubectl({
+    env: (name) => Deno.env.get(name),
+    minors: standaloneMinors,
+    progress: () => {},
+  });
   const directory = await Deno.makeTempDir({ prefix: "gatehouse-kubectl-" });
   const server = await serveApi({ dataDir: `${directory}/data`, clock: systemClock, log: silentLog });
   const command = (args: string, env: Record<string, string> = {}) =>

@@ -8,7 +8,8 @@
  */
 // deno-lint-ignore-file no-console -- a script that talks to people
 import { Argument, Command, InvalidArgumentError } from "commander";
-import { buildCluster, type Cluster, kubernetesVersion, startCluster } from "../cluster/support/cluster.ts";
+import { buildCluster, type Cluster, startCluster } from "../cluster/support/cluster.ts";
+import { kubernetesVersion } from "../tools/kubectl.ts";
 import { installGatehouse, system } from "../cluster/support/installation.ts";
 import { envoyBinaryForTests } from "../standalone/envoy_for_tests.ts";
 import { root } from "../support/command.ts";

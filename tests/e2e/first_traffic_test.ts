@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { gatehouse, run, Running, succeed } from "../support/command.ts";
-import { findKubectl } from "../tools/kubectl.ts";
+import { findKubectl, standaloneMinors } from "../tools/kubectl.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
 
 interface Standalone extends AsyncDisposable {
@@ -25,7 +25,11 @@ async function start(data: string, pool: string, ...flags: readonly string[]): P
     await running.line(/^ready\b/);
     const [, kubeconfig] = await running.line(/KUBECONFIG=(\S+)/);
     const [, curl] = await running.line(/^\s*(curl .*)$/);
-    const kubectl = await findKubectl({ env: (name) => Deno.env.get(name), progress: () => {} });
+    const kubectl = await findKubectl({
+      env: (name) => Deno.env.get(name),
+      minors: standaloneMinors,
+      progress: () => {},
+    });
     return {
       running,
       curl: curl!,

@@ -22,6 +22,12 @@ export interface GoProgram {
   readonly env?: { readonly [name: string]: string };
 }
 
+/** {@linkcode GoProgram.variables} by which a program of Kubernetes knows its version, as in `1.37.2`. */
+export function kubernetesVariables(version: string): { readonly [name: string]: string } {
+  const [major, minor] = version.split("."), at = "k8s.io/component-base/version";
+  return { [`${at}.gitVersion`]: `v${version}`, [`${at}.gitMajor`]: major!, [`${at}.gitMinor`]: minor! };
+}
+
 /** Builds a program, if need be; gives the folder with the executables. Rejects saying what to do. */
 export async function goProgram(program: GoProgram, options: CacheOptions): Promise<string> {
   const { name, module, packages, variables = {}, test = false, env = {} } = program;

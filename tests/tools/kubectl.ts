@@ -1,23 +1,46 @@
 /**
  * Finds a kubectl for tests, or builds one.
  *
- * `$KUBECTL` comes first, then the first on `$PATH` that is 1.32 or later, then one built with Go from the module
- * beside this file, kept in the user's cache.
+ * `$KUBECTL` comes first, then the first on `$PATH` whose version will do, then one built with Go from the module beside
+ * this file, kept in the user's cache.
  *
  * @module
  */
+import { cacheDirectory } from "../../standalone/envoy/find.ts";
+import { root } from "../support/command.ts";
+import { goProgram, kubernetesVariables } from "./go.ts";
+
+/** The version of Kubernetes that the test cluster is, and the kubectl that is built; their `go.mod` name it, too. */
+export const kubernetesVersion = "1.37.2";
+
+/** Minor versions of Kubernetes 1. */
+export interface Minors {
+  readonly from: number;
+  /** Without an end if absent. */
+  readonly to?: number;
+}
+
+/** What the API server of standalone works with. */
+export const standaloneMinors: Minors = { from: 32 };
+
+const [, minor] = kubernetesVersion.split(".").map(Number);
+/** What the test cluster works with: a kubectl may be one minor version older or newer than its API server. */
+export const clusterMinors: Minors = { from: minor! - 1, to: minor! + 1 };
 
 export interface KubectlOptions {
   readonly env: (name: string) => string | undefined;
+  /** Which of those on `$PATH` will do. */
+  readonly minors: Minors;
   /** Tells people what is going on. */
   progress(line: string): void;
+  /** Gives one of {@linkcode kubernetesVersion}; builds it, if need be, if absent. */
+  build?(): Promise<string>;
 }
 
-const pinned = "1.32.3";
-const needed: readonly [number, number] = [1, 32];
-
 /** The path of a kubectl that works. Rejects if there is none, saying what to do. */
-export async function findKubectl({ env, progress }: KubectlOptions): Promise<string> {
+export async function findKubectl(
+  { env, minors, progress, build = () => buildKubectl(env, progress) }: KubectlOptions,
+): Promise<string> {
   const named = env("KUBECTL");
   if (named) {
     const version = await versionOf(named);
@@ -29,21 +52,19 @@ export async function findKubectl({ env, progress }: KubectlOptions): Promise<st
     const path = `${folder}/kubectl`;
     const version = folder.startsWith("/") ? await versionOf(path) : undefined;
     if (version === undefined) continue;
-    if (!isEnough(version)) {
-      progress(`kubectl ${version} is too old: ${path}`);
+    if (!willDo(version, minors)) {
+      progress(`kubectl ${version} is not ${text(minors)}: ${path}`);
       continue;
     }
     progress(`kubectl ${version} from PATH: ${path}`);
     return path;
   }
-  const cache = env("XDG_CACHE_HOME")?.startsWith("/")
-    ? env("XDG_CACHE_HOME")
-    : `${env("HOME") ?? "/tmp"}/.cache`;
-  const path = `${cache}/gatehouse/kubectl-${pinned}`;
-  if (await versionOf(path) !== undefined) return path;
-  progress(`building kubectl ${pinned} with Go, once, into ${path}: this takes a few minutes`);
-  await build(path);
-  return path;
+  try {
+    return await build();
+  } catch (cause) {
+    const what = `install kubectl ${text(minors)}, or set $KUBECTL, or have Go build it`;
+    throw new Error(`Cannot build kubectl: ${what}`, { cause });
+  }
 }
 
 /** The client version as in `1.32.3`; `undefined` if there is no kubectl at `path`, or one that does not work. */
@@ -66,35 +87,25 @@ async function versionOf(path: string): Promise<string | undefined> {
   }
 }
 
-function isEnough(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map((part) => parseInt(part));
-  return major > needed[0] || (major === needed[0] && minor >= needed[1]);
+function willDo(version: string, { from, to = Infinity }: Minors): boolean {
+  const [major, minor = 0] = version.split(".").map((part) => parseInt(part));
+  return major === 1 && minor >= from && minor <= to;
 }
 
-async function build(path: string): Promise<void> {
-  const version = "k8s.io/component-base/version";
-  const [major, minor] = pinned.split(".");
-  const flags = [
-    `-X ${version}.gitVersion=v${pinned}`,
-    `-X ${version}.gitMajor=${major}`,
-    `-X ${version}.gitMinor=${minor}`,
-  ];
-  const temporary = `${path}.${crypto.randomUUID()}`;
-  let success: boolean;
-  try {
-    ({ success } = await new Deno.Command("go", {
-      args: ["build", "-trimpath", "-ldflags", `-s -w ${flags.join(" ")}`, "-o", temporary, "."],
-      cwd: new URL("kubectl/", import.meta.url),
-      stdin: "null",
-      stdout: "inherit",
-      stderr: "inherit",
-    }).output());
-  } catch (cause) {
-    throw new Error(
-      'Cannot build kubectl: there is no "go"; install kubectl 1.32 or later, or set $KUBECTL, or install Go',
-      { cause },
-    );
-  }
-  if (!success) throw new Error("Cannot build kubectl: see the output of go above");
-  await Deno.rename(temporary, path); // so that tests in parallel never see half of it
+function text({ from, to }: Minors): string {
+  return `1.${from} ${to === undefined ? "or later" : `to 1.${to}`}`;
+}
+
+async function buildKubectl(
+  env: KubectlOptions["env"],
+  progress: KubectlOptions["progress"],
+): Promise<string> {
+  const built = await goProgram({
+    name: "kubectl",
+    module: new URL("kubectl", import.meta.url).pathname,
+    packages: { kubectl: "." },
+    takes: "4 minutes",
+    variables: kubernetesVariables(kubernetesVersion),
+  }, { cache: `${cacheDirectory(env, `${root}.gatehouse`)}/cluster`, progress });
+  return `${built}/kubectl`;
 }

@@ -11,14 +11,11 @@ import { moduleFolder } from "../../crds/upstream.ts";
 import { type Result, root, run, succeed } from "../../support/command.ts";
 import { kubeOf } from "../../support/kube.ts";
 import { type CacheOptions } from "../../tools/cache.ts";
-import { goProgram } from "../../tools/go.ts";
-import { findKubectl } from "../../tools/kubectl.ts";
+import { goProgram, kubernetesVariables } from "../../tools/go.ts";
+import { clusterMinors, findKubectl, kubernetesVersion } from "../../tools/kubectl.ts";
 import { allImages, type Images } from "./images.ts";
 import { pathWithSbin, prepareMachine } from "./machine.ts";
 import { keepRemains } from "./remains.ts";
-
-/** The version of Kubernetes that `tests/cluster/lab/go.mod` names. */
-export const kubernetesVersion = "1.37.2";
 
 export interface ClusterOptions {
   /** Gateway API's CRDs to install; none if `false`. */
@@ -76,20 +73,15 @@ export async function buildCluster(
   await prepareMachine(progress);
   const env = (name: string) => Deno.env.get(name);
   const options: CacheOptions = { cache: `${cacheDirectory(env, `${root}.gatehouse`)}/cluster`, progress };
-  const [major, minor] = kubernetesVersion.split(".");
-  const version = "k8s.io/component-base/version";
   const lab = await goProgram({
     name: "lab",
     module: `${root}tests/cluster/lab`,
     packages: { lab: ".", podinit: "./cmd/podinit" },
     takes: "8 minutes",
-    variables: {
-      [`${version}.gitVersion`]: `v${kubernetesVersion}`,
-      [`${version}.gitMajor`]: major!,
-      [`${version}.gitMinor`]: minor!,
-    },
+    variables: kubernetesVariables(kubernetesVersion),
   }, options);
-  return { lab, images: await allImages(options), kubectl: await findKubectl({ env, progress }) };
+  const kubectl = await findKubectl({ env, minors: clusterMinors, progress });
+  return { lab, images: await allImages(options), kubectl };
 }
 
 /** Starts a cluster of one's own. It goes when it is disposed of, or with this process. */

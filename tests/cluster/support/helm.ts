@@ -5,7 +5,7 @@
  */
 import { cacheDirectory } from "../../../standalone/envoy/find.ts";
 import { type Result, root, run, succeed } from "../../support/command.ts";
-import { findKubectl } from "../../tools/kubectl.ts";
+import { clusterMinors, findKubectl } from "../../tools/kubectl.ts";
 import { helm } from "../../tools/programs.ts";
 import type { Json } from "./cluster.ts";
 import { parseAllDocuments } from "yaml";
@@ -80,7 +80,7 @@ export function objectsIn(text: string): readonly Json[] {
 
 /** The objects of the kustomize base. */
 export async function base(): Promise<readonly Json[]> {
-  const kubectl = await findKubectl({ ...tools, env: (name) => Deno.env.get(name) });
+  const kubectl = await findKubectl({ ...tools, env: (name) => Deno.env.get(name), minors: clusterMinors });
   return objectsIn(await succeed([kubectl, "kustomize", `${root}deploy/kustomize/base`]));
 }
 
