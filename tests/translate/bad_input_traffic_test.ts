@@ -7,57 +7,19 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { generateKeyPairSync } from "node:crypto";
 import { createAuthority, type KeyPair } from "../../controllers/runtime/pki.ts";
-import type { DesiredStatus } from "../../controllers/translate/mod.ts";
-import { ask } from "../xds/support/http.ts";
-import { askSecurely, secureBackend } from "../xds/support/https.ts";
+import { ask, freePort } from "../xds/support/http.ts";
+import { askSecurely, type Secure, secureBackend } from "../xds/support/https.ts";
 import { type Raw, route, service, stored, to } from "./cluster.ts";
+import { conditionsOf, keepAsking } from "./neighbour.ts";
 import { ca, certificate, https, policy, rawSecret, secured, tlsSecret, validity } from "./secured.ts";
 import { any, filtered, parentRefs, serving } from "./serving.ts";
 
 const day = 24 * 3_600_000;
 
-/** Asks again and again, until it is disposed of. Every answer has to be 200. */
-function keepAsking(status: () => Promise<number>) {
-  const wrong: unknown[] = [], state = { asked: 0, ends: false, current: Promise.resolve<unknown>(200) };
-  const done = (async () => {
-    while (!state.ends) {
-      state.current = status().catch(String);
-      const answer = await state.current;
-      state.asked++;
-      if (answer !== 200) wrong.push(answer);
-    }
-  })();
-  return {
-    /** Ends once something that was asked from now on is answered. */
-    async again() {
-      const enough = state.asked + 2;
-      while (state.asked < enough) await state.current;
-      assertEquals(wrong, [], "the neighbour goes on");
-    },
-    async [Symbol.asyncDispose]() {
-      state.ends = true;
-      await done;
-    },
-  };
-}
-
-/** The conditions of a route towards its only parent, with what it says of what is wrong. */
-function conditionsOf(status: DesiredStatus | undefined): {
-  readonly short: readonly string[];
-  readonly words: string;
-} {
-  if (status === undefined || !("parents" in status)) return { short: [], words: "" };
-  const conditions = status.parents[0]?.conditions ?? [];
-  return {
-    short: conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`),
-    words: conditions.map(({ message }) => message).join("\n"),
-  };
-}
-
 /** The status over TLS, or what stands for a connection that is refused. */
-async function outcome(port: number, servername: string): Promise<number | "refused"> {
+async function outcome(port: number, options: Secure): Promise<number | "refused"> {
   try {
-    return (await askSecurely(port, "/", { servername })).status;
+    return (await askSecurely(port, "/", options)).status;
   } catch {
     return "refused";
   }
@@ -133,10 +95,10 @@ Deno.test("bad input: certificates in eight ways wrong", async () => {
   for (const { name, data, outcome: expected, words } of await wrongCertificates(bad)) {
     served.put(tlsSecret("bad", pair));
     await served.changed();
-    assertEquals([name, await outcome(served.port, bad)], [name, 200], "before");
+    assertEquals([name, await outcome(served.port, { servername: bad })], [name, 200], "before");
     served.put(rawSecret("bad", data));
     await served.changed();
-    assertEquals([name, await outcome(served.port, bad)], [name, expected]);
+    assertEquals([name, await outcome(served.port, { servername: bad })], [name, expected]);
     const { resolved, message } = said();
     assertEquals([name, resolved], [name, words ? "False InvalidCertificateRef" : "True ResolvedRefs"]);
     assertStringIncludes(message, words ?? "");
@@ -172,6 +134,57 @@ Deno.test("bad input: bundles of authorities that lose what was in them", async 
       told.ancestors.map(({ conditions }) => conditions.map(({ status, reason }) => `${status} ${reason}`)),
       [["False NoValidCACertificate", "False InvalidCACertificateRef", "False Invalid"]],
     );
+    await neighbour.again();
+  }
+});
+
+Deno.test("bad input: bundles of authorities of clients that lose what was in them", async () => {
+  const authority = await createAuthority({ commonName: "clients", ...validity }), port = freePort();
+  const [server, friend] = await Promise.all([
+    certificate(["www.example.com"]),
+    certificate(["friend"], {}, authority),
+  ]);
+  const bundle = (name: string, data: Raw) =>
+    stored({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
+  const trusting = (name: string) => ({ validation: { caCertificateRefs: [ca(name)] } });
+  const whole = { "ca.crt": authority.certificate };
+  await using served = await secured(
+    [https("good", undefined, "cert"), { ...https("bad", undefined, "cert"), port }],
+    [
+      tlsSecret("cert", server),
+      route("r", { parentRefs, rules: [to("app")] }),
+      ...[bundle("good", whole), bundle("bad", whole)],
+    ],
+    { spec: { tls: { frontend: { default: trusting("good"), perPort: [{ port, tls: trusting("bad") }] } } } },
+  );
+  await using neighbour = keepAsking(async () =>
+    (await askSecurely(served.port, "/", { certificate: friend })).status
+  );
+  const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  for (const data of [{ "ca.crt": "" }, { "ca.crt": "rubbish" }, { "ca.crt": broken }, { other: "x" }, {}]) {
+    const title = JSON.stringify(data);
+    served.put(bundle("bad", whole));
+    await served.changed();
+    assertEquals([title, await outcome(port, { certificate: friend }), await outcome(port, {})], [
+      title,
+      200,
+      "refused",
+    ], "before");
+    served.put(bundle("bad", data));
+    await served.changed();
+    assertEquals([title, await outcome(port, { certificate: friend }), await outcome(port, {})], [
+      title,
+      "refused",
+      "refused",
+    ]);
+    const { Accepted, ResolvedRefs, Programmed } = served.conditionsOf("bad");
+    assertEquals([title, Accepted, ResolvedRefs, Programmed], [
+      title,
+      "False NoValidCACertificate",
+      "False InvalidCACertificateRef",
+      "False Invalid",
+    ]);
+    assertEquals(served.conditionsOf("good").Programmed, "True Programmed");
     await neighbour.again();
   }
 });
@@ -235,6 +248,11 @@ const mostMatches = Array.from({ length: 16 }, (_, rule) => ({
   })),
 }));
 
+const redirect = (from: string, path: Raw) => ({
+  ...filtered(from, { type: "RequestRedirect", requestRedirect: { path } }),
+  backendRefs: [],
+});
+
 const wrongRoutes: readonly WrongRoute[] = [
   {
     name: "a regular expression of 10,000 characters",
@@ -292,15 +310,24 @@ const wrongRoutes: readonly WrongRoute[] = [
   },
   {
     name: "a redirect to itself",
-    spec: {
-      rules: [
-        filtered("/bad", {
-          type: "RequestRedirect",
-          requestRedirect: { path: { type: "ReplaceFullPath", replaceFullPath: "/bad" } },
-        }),
-      ].map(({ backendRefs: _, ...rule }) => rule),
-    },
+    spec: { rules: [redirect("/bad", { type: "ReplaceFullPath", replaceFullPath: "/bad" })] },
     answers: { "/bad": "302 /bad" },
+    condition: accepted,
+  },
+  {
+    name: "redirects of two routes to each other",
+    spec: { rules: [redirect("/bad", { type: "ReplaceFullPath", replaceFullPath: "/there" })] },
+    answers: { "/bad": "302 /there", "/there": "302 /bad" },
+    condition: accepted,
+  },
+  {
+    name: "a redirect that leads further each time",
+    spec: { rules: [redirect("/bad", { type: "ReplacePrefixMatch", replacePrefixMatch: "/bad/more" })] },
+    answers: {
+      "/bad": "302 /bad/more",
+      "/bad/more": "302 /bad/more/more",
+      [`/bad${"/more".repeat(1000)}`]: `302 /bad${"/more".repeat(1001)}`,
+    },
     condition: accepted,
   },
   {
@@ -320,7 +347,13 @@ const wrongRoutes: readonly WrongRoute[] = [
 
 Deno.test("bad input: routes that are wrong, each in its way", async () => {
   await using served = await serving(any, [
-    route("neighbour", { parentRefs, rules: [to("app", "/fine")] }),
+    route("neighbour", {
+      parentRefs,
+      rules: [
+        to("app", "/fine"),
+        redirect("/there", { type: "ReplaceFullPath", replaceFullPath: "/bad" }),
+      ],
+    }),
     service("empty"),
   ]);
   await using neighbour = keepAsking(async () => (await served.ask("/fine")).status);
