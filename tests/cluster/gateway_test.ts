@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { annotations, managedSelector } from "../../controllers/infrastructure/names.ts";
 import { type Cluster, isTrue, type Json, startCluster } from "./support/cluster.ts";
 import { otherEnvoy } from "./support/images.ts";
 import { denials, installGatehouse, replicasOf, system } from "./support/installation.ts";
@@ -71,6 +72,8 @@ const web: readonly Json[] = [
 
 const gatewayPath = `/apis/gateway.networking.k8s.io/v1/namespaces/${edge}/gateways/web`;
 
+const ours = encodeURIComponent(managedSelector);
+
 /** Where the objects of the Gateway are. */
 const children = [
   ...["pods", "services", "serviceaccounts", "configmaps"].map((plural) =>
@@ -78,7 +81,7 @@ const children = [
   ),
   ...["deployments", "daemonsets"].map((plural) => `/apis/apps/v1/namespaces/${edge}/${plural}`),
   `/apis/policy/v1/namespaces/${edge}/poddisruptionbudgets`,
-].map((path) => `${path}?labelSelector=app.kubernetes.io/managed-by%3Dgatehouse`);
+].map((path) => `${path}?labelSelector=${ours}`);
 
 /** The address of the Gateway, once it and its route are programmed, and what is behind is ready. */
 async function programmed(cluster: Cluster): Promise<string> {
@@ -98,18 +101,21 @@ async function podsOf(cluster: Cluster): Promise<readonly Json[]> {
   return (await cluster.get(`/api/v1/namespaces/${edge}/pods`)).items;
 }
 
-/** Gives the EnvoyFleet other settings under traffic, waits for other pods, and gives these. No request may be lost. */
-async function roll(cluster: Cluster, settings: Json): Promise<readonly Json[]> {
+/** The EnvoyFleet with more settings. */
+const fleetWith = (settings: Json): Json => ({
+  apiVersion: "gatehouse.dev/v1alpha1",
+  kind: "EnvoyFleet",
+  metadata: { namespace: edge, name: "web" },
+  spec: { workload: { replicas: 2 }, drain: { seconds: 5 }, ...settings },
+});
+
+/** Makes a change under traffic, waits for other pods, and gives these. No request may be lost. */
+async function roll(cluster: Cluster, change: () => Promise<unknown>): Promise<readonly Json[]> {
   const address = await programmed(cluster);
   await using traffic = sendTraffic(cluster, address, "echo.example.com");
   await traffic.more();
   const before = (await podsOf(cluster)).map(({ metadata }) => metadata.name);
-  await cluster.apply([{
-    apiVersion: "gatehouse.dev/v1alpha1",
-    kind: "EnvoyFleet",
-    metadata: { namespace: edge, name: "web" },
-    spec: { workload: { replicas: 2 }, drain: { seconds: 5 }, ...settings },
-  }]);
+  await change();
   const pods = await cluster.until({ what: "other pods", seconds: 90 }, async () => {
     const after = await podsOf(cluster);
     return after.length === 2 && after.every(({ metadata }) => !before.includes(metadata.name)) && after;
@@ -164,7 +170,32 @@ Deno.test("a Gateway on a cluster", async (t) => {
   });
 
   await t.step("another template replaces its proxies, and loses no request", async () => {
-    await roll(cluster, { concurrency: 2 });
+    await roll(cluster, () => cluster.apply([fleetWith({ concurrency: 2 })]));
+  });
+
+  const deployment = async () =>
+    (await cluster.get(`/apis/apps/v1/namespaces/${edge}/deployments?labelSelector=${ours}`)).items[0];
+  const restartedAt = ({ spec }: Json): string | undefined =>
+    spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"];
+
+  await t.step("so does a restart by kubectl, which nobody undoes", async () => {
+    const before = await deployment();
+    const restart = ["rollout", "restart", `--namespace=${edge}`, `deployment/${before.metadata.name}`];
+    await roll(cluster, () => cluster.kubectl(...restart));
+    const after = await deployment();
+    assert(restartedAt(before) === undefined && restartedAt(after) !== undefined);
+    assertEquals(after.metadata.generation, before.metadata.generation + 1, "one write, which is kubectl's");
+  });
+
+  const stats = { prefixes: ["http."] };
+  await t.step("so does another bootstrap, and what kubectl wrote stays", async () => {
+    const before = await deployment(), annotation = annotations.config;
+    await roll(cluster, () => cluster.apply([fleetWith({ concurrency: 2, stats })]));
+    const after = await deployment(), { template } = after.spec;
+    assert(
+      template.metadata.annotations[annotation] !== before.spec.template.metadata.annotations[annotation],
+    );
+    assertEquals(restartedAt(after), restartedAt(before));
   });
 
   await t.step("so does another image, which is then what runs", async () => {
@@ -172,7 +203,8 @@ Deno.test("a Gateway on a cluster", async (t) => {
     for (const pod of await podsOf(cluster)) {
       assert(!(await environmentOf(cluster, pod)).includes(variable), "it ran another one before");
     }
-    for (const pod of await roll(cluster, { concurrency: 2, pod: { image } })) {
+    const other = () => cluster.apply([fleetWith({ concurrency: 2, stats, pod: { image } })]);
+    for (const pod of await roll(cluster, other)) {
       const { status: { containerStatuses: [{ imageID }] } } = pod;
       assertEquals(imageID, `lab://${image}`);
       assert((await environmentOf(cluster, pod)).includes(variable));
