@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { assertEquals } from "@std/assert";
+import { assertEquals, equal } from "@std/assert";
 import { type Cluster, install, isTrue, type Json, startCluster } from "./support/cluster.ts";
 import { chart, Helm } from "./support/helm.ts";
 import { denials, replicasOf, system } from "./support/installation.ts";
@@ -28,6 +28,44 @@ async function isTakenUp(cluster: Cluster, release: string): Promise<boolean> {
     supported.message === `Gateway API is installed in version ${release}`;
 }
 
+/** What of Gateway API is watched. */
+const kinds = [
+  "backendtlspolicies",
+  "gatewayclasses",
+  "gateways",
+  "grpcroutes",
+  "httproutes",
+  "listenersets",
+  "referencegrants",
+  "tcproutes",
+  "tlsroutes",
+  "udproutes",
+];
+
+/** Which of the kinds the release that is installed does not define. */
+async function undefinedOnes(cluster: Cluster): Promise<readonly string[]> {
+  const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const { items } = await cluster.get(path);
+  const names = new Set(items.map(({ metadata }: Json) => metadata.name));
+  return kinds.filter((kind) => !names.has(`${kind}.gateway.networking.k8s.io`));
+}
+
+/** What each replica has logged. */
+async function linesOf(cluster: Cluster): Promise<readonly (readonly Json[])[]> {
+  const logs = (await replicasOf(cluster)).map(({ metadata }) =>
+    cluster.logs({ namespace: system, pod: metadata.name, container: "operator" })
+  );
+  return (await Promise.all(logs)).map((log) => log.trim().split("\n").map((line) => JSON.parse(line)));
+}
+
+/** Which of the kinds each replica last said are not there. */
+async function missing(cluster: Cluster): Promise<readonly (readonly string[])[]> {
+  return (await linesOf(cluster)).map((lines) => {
+    const told = new Map<string, string>(lines.map(({ watch, message }) => [watch, message]));
+    return kinds.filter((kind) => told.get(kind) === "Not installed");
+  });
+}
+
 const namespaceOf = (release: string): string => `from-${release.replaceAll(".", "-")}`;
 
 Deno.test("Gateway API, release after release", async (t) => {
@@ -39,6 +77,7 @@ Deno.test("Gateway API, release after release", async (t) => {
   await t.step("without it an operator is ready", async () => {
     const release = ["gatehouse", chart, `--namespace=${system}`, "--create-namespace"];
     await helm.run(["install", ...release, "--wait", "--timeout=2m"], { "gatewayClass.create": false });
+    assertEquals(await missing(cluster), [kinds, kinds], "each replica says what is missing");
   });
 
   const before: string[] = [];
@@ -49,6 +88,11 @@ Deno.test("Gateway API, release after release", async (t) => {
       await cluster.until(
         { what: "the release to be taken up", seconds: 60 },
         () => isTakenUp(cluster, release),
+      );
+      const lacking = await undefinedOnes(cluster);
+      await cluster.until(
+        { what: `each replica to miss nothing but ${lacking}` },
+        async () => equal(await missing(cluster), [lacking, lacking]),
       );
       before.push(namespaceOf(release));
       await cluster.apply([
@@ -68,15 +112,7 @@ Deno.test("Gateway API, release after release", async (t) => {
   await t.step("no replica has stopped, or lacked a right", async () => {
     const pods = await replicasOf(cluster);
     assertEquals(pods.map(({ status }) => status.containerStatuses[0].restartCount), [0, 0]);
-    const logs = await Promise.all(
-      pods.map(({ metadata }) =>
-        cluster.logs({ namespace: system, pod: metadata.name, container: "operator" })
-      ),
-    );
-    const lines: readonly Json[] = logs.flatMap((log) =>
-      log.trim().split("\n").map((line) => JSON.parse(line))
-    );
-    assertEquals(lines.filter(({ level }) => level === "error"), []);
+    assertEquals((await linesOf(cluster)).flat().filter(({ level }) => level === "error"), []);
     assertEquals(denials((await cluster.audit()).events), []);
   });
 });
