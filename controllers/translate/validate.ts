@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { isIPv4 } from "node:net";
 import { RE2JS } from "re2js";
+import { isIPv4 } from "../../crds/schema/formats.ts";
 
 /** Proxies take programs that are some ten times as large; to compile one that is takes too long here. */
 const largestProgram = 10_000;
