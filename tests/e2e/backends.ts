@@ -66,6 +66,10 @@ export function ready(address: string): SliceEndpoint {
   return { addresses: [address], conditions: { ready: true, serving: true, terminating: false } };
 }
 
+export function unready(address: string): SliceEndpoint {
+  return { addresses: [address], conditions: { ready: false, serving: false, terminating: false } };
+}
+
 /** It is about to end, and answers as long as that takes. */
 export function leaving(address: string): SliceEndpoint {
   return { addresses: [address], conditions: { ready: false, serving: true, terminating: true } };

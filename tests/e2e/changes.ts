@@ -18,20 +18,48 @@ export function start(address: string): Promise<TestGateway> {
 }
 
 /** Waits until the operator has seen this version of an object and every proxy has all that follows from it. */
-export async function arrived<T extends ApiObject>(
-  { local: { operator } }: TestGateway,
+export function arrived<T extends ApiObject>(
+  web: TestGateway,
   traffic: Traffic,
   { kind, metadata: { name, resourceVersion } }: T,
 ): Promise<void> {
-  const source =
-    (operator.world.objects as unknown as Record<string, { get(key: string): ApiObject | undefined }>)[
-      kind
-    ]!;
-  const seen = () => source.get(`default/${name}`)?.metadata.resourceVersion;
-  await traffic.until(`the operator sees ${kind} ${name}`, () => Number(seen()) >= Number(resourceVersion));
+  return followed(
+    web,
+    traffic,
+    `${kind} ${name}`,
+    () => Number(seen(web, kind, name)?.metadata.resourceVersion) >= Number(resourceVersion),
+  );
+}
+
+/** Deletes an object and waits until every proxy has all that follows from it. */
+export async function remove<T extends ApiObject>(
+  web: TestGateway,
+  traffic: Traffic,
+  kind: Kind<T>,
+  name: string,
+): Promise<void> {
+  await web.kube.delete(kind, { namespace: "default", name });
+  await followed(web, traffic, `the end of ${kind.kind} ${name}`, () => !seen(web, kind.kind, name));
+}
+
+function seen({ local: { operator } }: TestGateway, kind: string, name: string): ApiObject | undefined {
+  const sources = operator.world.objects as unknown as Record<
+    string,
+    { get(key: string): ApiObject | undefined }
+  >;
+  return sources[kind]!.get(`default/${name}`);
+}
+
+async function followed(
+  { local: { operator } }: TestGateway,
+  traffic: Traffic,
+  what: string,
+  sees: () => boolean,
+): Promise<void> {
+  await traffic.until(`the operator sees ${what}`, sees);
   await operator.loop.idle();
   await traffic.until(
-    `the proxies have what follows from ${kind} ${name}`,
+    `the proxies have what follows from ${what}`,
     () => {
       const proxies = operator.ledger.report("default/web");
       return proxies.length > 0 && proxies.every(({ connected, behind }) => connected && behind === 0);

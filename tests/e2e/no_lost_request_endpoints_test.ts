@@ -6,7 +6,15 @@
  */
 import { assert } from "@std/assert";
 import { endpointSlice, gateway } from "../../crds/mod.ts";
-import { type Backend, leaving, ready, serveBackend, type SliceEndpoint } from "./backends.ts";
+import {
+  type Backend,
+  leaving,
+  ready,
+  serveBackend,
+  type SliceEndpoint,
+  sliceOf,
+  unready,
+} from "./backends.ts";
 import {
   arrived,
   backendRefs,
@@ -15,6 +23,7 @@ import {
   createRoute,
   finish,
   from,
+  remove,
   replace,
   start,
   targets,
@@ -74,7 +83,7 @@ Deno.test("no lost request: a hundred endpoints are replaced, ten at a time and 
   assert(idle < 50, `${idle} of the endpoints were never asked`);
 });
 
-Deno.test("no lost request: nothing is there, then something is: 503 in between, and nowhere else", async () => {
+Deno.test("no lost request: twenty times nothing is there, then something is: 503 in between, and nowhere else", async () => {
   await using stack = new AsyncDisposableStack();
   const web = stack.use(await start("127.0.58.5"));
   await web.kube.create(gateway, gatewayNamed("web"));
@@ -101,24 +110,34 @@ Deno.test("no lost request: nothing is there, then something is: 503 in between,
   });
   /** Requests that were sent before a change may be answered after it. */
   const settled = () => traffic.more(20);
-  for (const [round, empty] of [[], [{ ...ready("127.65.0.1"), conditions: { ready: false } }]].entries()) {
+  const change = async (endpoints: readonly SliceEndpoint[]) =>
+    await arrived(web, traffic, await replace(web, endpointSlice, "app-1", "/endpoints", endpoints));
+  const there = [ready("127.65.0.1")];
+  /** Ways to have nothing, each with the way back. */
+  const ways = [
+    [() => change([]), () => change(there)],
+    [() => change([unready("127.65.0.1")]), () => change(there)],
+    [
+      () => remove(web, traffic, endpointSlice, "app-1"),
+      async () => await arrived(web, traffic, await web.kube.create(endpointSlice, sliceOf("app", there))),
+    ],
+  ] as const;
+  const rounds = 20;
+  for (let round = 0; round < rounds; round++) {
+    const [leave, comeBack] = ways[round % ways.length]!;
     await traffic.more(between);
     phase = "changing";
-    await arrived(web, traffic, await replace(web, endpointSlice, "app-1", "/endpoints", empty));
+    await leave();
     await settled();
     phase = "gone";
     const before = unavailable;
     await traffic.more(2 * between);
     assert(unavailable - before >= between, `round ${round}: ${unavailable - before} times unavailable`);
     phase = "changing";
-    await arrived(
-      web,
-      traffic,
-      await replace(web, endpointSlice, "app-1", "/endpoints", [ready("127.65.0.1")]),
-    );
+    await comeBack();
     await settled();
     phase = "there";
     await traffic.more(2 * between);
   }
-  await finish(traffic, 8 * between);
+  await finish(traffic, rounds * 5 * between);
 });
