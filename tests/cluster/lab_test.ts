@@ -157,6 +157,11 @@ Deno.test("lab: pods run, Services lead to them, load balancers have addresses",
     const names = (await available()).map((pod: Json) => pod.metadata.name);
     assert(!names.includes(first.metadata.name));
   });
+
+  await t.step("tokens are renewed after 80 % of their life, as the kubelet does", async () => {
+    const command = (await Deno.readTextFile(`/proc/${cluster.pid}/cmdline`)).split("\0");
+    assertEquals(command[command.indexOf("--renew-tokens-after") + 1], "0.8");
+  });
 });
 
 Deno.test("lab: volumes follow what they show, in one step", async (t) => {
