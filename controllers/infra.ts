@@ -123,12 +123,12 @@ export function infrastructureController(
       ...resourceVersion !== undefined && { force: true },
       signal,
     });
-    if (resourceVersion !== undefined) superseded.set(row, resourceVersion);
     if (written.metadata.resourceVersion === resourceVersion) {
-      log.warn("Applying changed nothing; this is a bug in Gatehouse, please report it", {
-        object: nameOf(object),
-      });
-    }
+      log.warn(
+        "Applying changed nothing: something before the API server's storage takes it back, or this is a bug in Gatehouse",
+        { object: nameOf(object) },
+      );
+    } else if (resourceVersion !== undefined) superseded.set(row, resourceVersion);
     counted?.(object.kind, "applied");
     refuse(row, undefined);
   }

@@ -26,7 +26,7 @@ export interface StatusPatch {
   readonly provisional?: true;
 }
 
-/** `no_op`: an earlier write of ours had done it already. */
+/** `no_op`: an earlier write of ours had done it already, or it changed nothing, since the API server prunes what is new in it. */
 export type WriteResult = "written" | "no_op" | "conflict" | "gone" | "failed";
 
 export interface StatusOptions {
@@ -91,7 +91,7 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
       }
       const name = splitKey(key);
       try {
-        await kube.patch(
+        const { metadata } = await kube.patch(
           model,
           name,
           stamp(patch, clock.now()),
@@ -101,8 +101,13 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
             signal,
           },
         );
-        superseded.set(row, resourceVersion);
         wrote(row);
+        // No other version comes of it, so that whatever else becomes due is due for this one.
+        if (metadata.resourceVersion === resourceVersion) {
+          counted?.(kind, "no_op");
+          return;
+        }
+        superseded.set(row, resourceVersion);
         counted?.(kind, "written");
         told?.({
           apiVersion: apiVersion(model, version),

@@ -44,8 +44,11 @@ const observed = child({ uid: "u", resourceVersion: "7" });
 const failure = (status: number, body: ConstructorParameters<typeof KubeError>[2] = {}) =>
   new KubeError("PATCH /x", status, body);
 
-/** A controller whose API server has one object, or none, and answers a write with a failure, or does it. */
-function rig(there?: ApiObject, answer?: Error) {
+/**
+ * A controller whose API server has one object, or none, and answers a write with a failure, or does it: another version comes of
+ * it then, or the same one as long as `undone` says that it is undone before it is stored.
+ */
+function rig(there?: ApiObject, answer?: Error, undone = () => false) {
   const graph = new Graph(), due = graph.source<ChildWrite>("due");
   const asked: string[] = [],
     applied: unknown[] = [],
@@ -69,7 +72,10 @@ function rig(there?: ApiObject, answer?: Error) {
       applied.push(object);
       return done(`apply as ${fieldManager}, uid ${uid}, version ${resourceVersion}, force ${force}`, {
         ...object,
-        metadata: { ...object.metadata, resourceVersion: "8" },
+        metadata: {
+          ...object.metadata,
+          resourceVersion: undone() ? resourceVersion : `${Number(resourceVersion) + 1}`,
+        },
       });
     },
     delete: (_kind: unknown, name: unknown, { signal: _, ...options }: { readonly signal?: AbortSignal }) =>
@@ -87,11 +93,13 @@ function rig(there?: ApiObject, answer?: Error) {
     applied,
     refusals,
     results,
+    /** Shows a row, or none. Returns the rows that would be queued. */
     show(write: ChildWrite | undefined) {
       if (write) due.set(row, write);
       else due.delete(row);
       graph.settle();
       enqueue(controller, undefined);
+      return [...due.changed];
     },
     work: () => controller.apply(due.get(row)!, new AbortController().signal),
   };
@@ -107,6 +115,19 @@ Deno.test("infrastructure: what was observed is applied by force, for that objec
   show(apply(child({ uid: "u", resourceVersion: "8" })));
   await work();
   assertEquals(asked.length, 2);
+});
+
+Deno.test("infrastructure: an apply that changes nothing is not repeated, and keeps back no later one for the same version", async () => {
+  const { asked, applied, show, work } = rig(undefined, undefined, () => applied.length === 1);
+  assertEquals(show(apply(observed)), [row]);
+  await work();
+  assertEquals(show(apply(observed)), [], "nothing has changed, so it is not queued");
+  const wanted = { ...observed, spec: { type: "ClusterIP" } };
+  assertEquals(show(apply(wanted)), [row]);
+  await work();
+  assertEquals(applied, [observed, wanted]);
+  await work();
+  assertEquals(asked.length, 2, "the second one has changed something");
 });
 
 Deno.test("infrastructure: what was not observed is looked for, and made unless it is there by then", async () => {

@@ -17,8 +17,11 @@ import { FakeClock } from "../support/fake_clock.ts";
 
 const row = "HTTPRoute/default/r";
 
-/** A controller over one table, and what it asked of an API server that answers with `answers`, then with success. */
-function rig(answers: readonly Error[] = []) {
+/**
+ * A controller over one table, and what it asked of an API server that answers with `answers`, then with success: with the next
+ * version, or the same one where the patch changed nothing.
+ */
+function rig(answers: readonly (Error | "nothing changed")[] = []) {
   const graph = new Graph(), due = graph.source<StatusPatch>("due"), clock = new FakeClock();
   const asked: {
     readonly name: string;
@@ -34,8 +37,11 @@ function rig(answers: readonly Error[] = []) {
       options: PatchOptions,
     ) => {
       asked.push({ name, operations, options });
-      const error = left.shift();
-      return error ? Promise.reject(error) : Promise.resolve({});
+      const answer = left.shift();
+      if (answer instanceof Error) return Promise.reject(answer);
+      const { value: version } = operations[0] as { readonly value: string };
+      const resourceVersion = answer === undefined ? `${Number(version) + 1}` : version;
+      return Promise.resolve({ metadata: { resourceVersion } });
     },
   } as unknown as Kube;
   const results: string[] = [], told: string[] = [];
@@ -72,14 +78,14 @@ function rig(answers: readonly Error[] = []) {
     delay: () => controller.delay!(row, due.get(row)!),
     clock,
   };
-  function put(resourceVersion: string | undefined, provisional = false) {
+  function put(resourceVersion: string | undefined, { provisional = false, status = "True" } = {}) {
     if (resourceVersion === undefined) due.delete(row);
     else {due.set(row, {
         kind: "HTTPRoute",
         key: "default/r",
         uid: "u",
         resourceVersion,
-        patch: patch(resourceVersion),
+        patch: patch(resourceVersion, status),
         ...provisional && { provisional: true },
       });}
     graph.settle();
@@ -98,9 +104,9 @@ const condition = {
   observedGeneration: 1,
 };
 
-const patch = (resourceVersion: string): readonly PatchOperation[] => [
+const patch = (resourceVersion: string, status = "True"): readonly PatchOperation[] => [
   { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
-  { op: "add", path: "/status/conditions", value: [condition] },
+  { op: "add", path: "/status/conditions", value: [{ ...condition, status }] },
 ];
 
 const failure = (code: number, reason: string) =>
@@ -135,6 +141,21 @@ Deno.test("what a write has superseded is not written again; the next version is
   assertEquals(asked.length, 3, "nothing is remembered of a row that has gone");
 });
 
+Deno.test("a patch that changes nothing is not repeated, and keeps back no later one for the same version", async () => {
+  const { put, work, due, asked, results, told } = rig(["nothing changed"]);
+  put("7");
+  await work();
+  assertEquals([results, told], [["no_op"], []], "nothing has become of it");
+  put("7");
+  assertEquals([...due.changed], [], "nothing has changed, so it is not queued");
+  put("7", { status: "False" });
+  assertEquals([...due.changed], [row]);
+  await work();
+  assertEquals([asked.length, results], [2, ["no_op", "written"]]);
+  await work();
+  assertEquals([asked.length, results.at(-1)], [2, "no_op"], "the second one has changed something");
+});
+
 Deno.test("a conflict is no failure: it is tried again soon, unless the row has gone by then", async () => {
   const { show, work, asked, results } = rig([failure(409, "Conflict"), failure(409, "Conflict")]);
   assertEquals(await show("7"), { requeueAfter: 100 });
@@ -156,14 +177,14 @@ Deno.test("an object that has gone needs no status; anything else is a failure",
 
 Deno.test("proxies have a quarter of a second to answer before it is said that they have not", async () => {
   const { put, queued, clock } = rig();
-  put("7", true);
+  put("7", { provisional: true });
   assertEquals(queued(), [1, 0]);
   await clock.advance(249);
   assertEquals(queued(), [1, 0]);
   await clock.advance(1);
   assertEquals(queued(), [0, 1]);
   const answered = rig();
-  answered.put("7", true);
+  answered.put("7", { provisional: true });
   answered.put("8");
   assertEquals(answered.queued(), [0, 1], "an answer is told at once");
 });
