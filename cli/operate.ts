@@ -132,6 +132,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     verdicts: world.verdicts,
     rejections: world.rejections,
     clock,
+    settling: () => graph.settling,
     wake: () => loop.changed(),
     metrics: xdsMetrics,
     leading: false,
@@ -201,7 +202,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     log,
     *settled(settlement) {
       metrics.settled(settlement);
-      if (!settlement.changed) return;
+      if (!settlement.changed) return ledger.resume();
       yield* ledger.settled();
       // In one go: a proxy is sent all of it or nothing.
       cache.update(resources);

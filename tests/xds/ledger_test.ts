@@ -35,6 +35,7 @@ Deno.test("in the middle of a hand-over no contribution counts as taken that was
   using told = w.ledger.outbox({ to: "leader", leads: true }, () => {});
   const steps: unknown[] = [];
   w.between = () => {
+    if (w.graph.settling) return;
     // An answer about what there was before, and another replica whose proxies have everything.
     a!.answer("routes:r", a!.acked.get("routes:r"));
     const contributions = ["A", "B"].map((origin) => ({ origin, generation: 2, waiting: [] }));
@@ -48,6 +49,25 @@ Deno.test("in the middle of a hand-over no contribution counts as taken that was
   w.between = () => {};
   a!.takeAll();
   assertEquals([w.verdict("A"), w.verdict("B")], ["programmed 2", "programmed 2"]);
+});
+
+Deno.test("what is refused in the midst of a settle is blamed on the culprit alone, and once", () => {
+  const { world: w, proxies: [a] } = world("a");
+  w.contribute("old", 1, piece("old/0", "good"));
+  w.settle();
+  a!.connect().takeAll();
+  w.contribute("new", 1, piece("new/0", "bad"));
+  w.settle();
+  w.between = () => {
+    if (w.graph.settling) a!.take("routes:r");
+  };
+  w.contribute("elsewhere", 1, piece("elsewhere/0", "good", "routes:s"));
+  w.settle();
+  w.between = () => {};
+  assertEquals(w.kept(), { "new/0": "no bad" });
+  a!.takeAll();
+  assertEquals(w.kept(), { "new/0": "no bad" });
+  assertEquals([w.verdict("old"), w.verdict("elsewhere")], ["programmed 1", "programmed 1"]);
 });
 
 Deno.test("without an expected proxy nothing is programmed, whoever else is connected", () => {

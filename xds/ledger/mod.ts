@@ -32,6 +32,8 @@ export interface LedgerOptions {
   readonly proxies: Table<readonly Proxy[]>;
   readonly verdicts: Source<Verdict>;
   readonly rejections: Source<Rejection>;
+  /** Whether the tables are half-way through a settle. */
+  readonly settling: () => boolean;
   readonly clock: Clock;
   /** Called when verdicts or rejections change outside of {@linkcode Ledger.settled}: a settle is due. */
   readonly wake: () => void;
@@ -54,6 +56,8 @@ export class Ledger implements Disposable {
   readonly #outboxes = new Set<
     { readonly changed: Map<GatewayKey, Set<Change> | undefined>; readonly wake: () => void }
   >();
+  /** What has been told in the midst of a settle. */
+  #told: (() => void)[] = [];
   #leading: boolean;
   #seq = 0;
   #timer: Disposable | undefined;
@@ -71,9 +75,10 @@ export class Ledger implements Disposable {
   lead(leading: boolean): void {
     if (leading === this.#leading) return;
     this.#leading = leading;
-    const now = this.#options.clock.monotonic();
-    for (const ledger of this.#gateways.values()) ledger.lead(leading, now);
-    this.#done();
+    this.#take(() => {
+      const now = this.#options.clock.monotonic();
+      for (const ledger of this.#gateways.values()) ledger.lead(leading, now);
+    });
   }
 
   get leading(): boolean {
@@ -82,17 +87,17 @@ export class Ledger implements Disposable {
 
   /** Takes in what another replica tells. */
   hear(source: string, news: News): void {
-    this.#of(news.gateway).hear(source, news, this.#options.clock.monotonic());
-    this.#done();
+    this.#take(() => this.#of(news.gateway).hear(source, news, this.#options.clock.monotonic()));
   }
 
   /** Another replica is gone, and what it has told with it. */
   leave(source: string): void {
-    for (const [gateway, ledger] of this.#gateways) {
-      ledger.leave(source);
-      if (ledger.idle) this.#gateways.delete(gateway);
-    }
-    this.#done();
+    this.#take(() => {
+      for (const [gateway, ledger] of this.#gateways) {
+        ledger.leave(source);
+        if (ledger.idle) this.#gateways.delete(gateway);
+      }
+    });
   }
 
   /** Collects what another replica is to be told; `wake` says that there is something. */
@@ -132,6 +137,7 @@ export class Ledger implements Disposable {
       else changed.set(gateway, [id]);
     }
     for (const gateway of proxies.changed) this.#of(gateway).expect(proxies.get(gateway) ?? [], now);
+    this.#takeTold();
     for (const key of contributions.changed) {
       const { gateway, id: origin } = splitResourceKey(key);
       this.#of(gateway).contribution(origin, contributions.get(key), now);
@@ -149,13 +155,40 @@ export class Ledger implements Disposable {
   /** Takes in what a proxy says. */
   observe(event: ProxyEvent): void {
     const { clock, metrics = noMetrics } = this.#options;
-    const now = clock.monotonic(), ledger = this.#of(event.gateway);
-    if (event.type === "acked") {
-      const age = ledger.age(event.proxy, event.id, event.version, now);
-      if (age !== undefined) metrics.acked(event.id, age);
-    } else if (event.type === "nacked") metrics.nacked(event.id);
-    ledger.observe(event, now);
-    if (ledger.idle) this.#gateways.delete(event.gateway);
+    const now = clock.monotonic();
+    this.#take(() => {
+      const ledger = this.#of(event.gateway);
+      if (event.type === "acked") {
+        const age = ledger.age(event.proxy, event.id, event.version, now);
+        if (age !== undefined) metrics.acked(event.id, age);
+      } else if (event.type === "nacked") metrics.nacked(event.id);
+      ledger.observe(event, now);
+      if (ledger.idle) this.#gateways.delete(event.gateway);
+    });
+  }
+
+  /**
+   * Takes in what was told in the midst of a settle that has changed nothing. One that has, does so in
+   * {@linkcode Ledger.settled}.
+   */
+  resume(): void {
+    this.#takeTold();
+    this.#done();
+  }
+
+  #takeTold(): void {
+    const told = this.#told;
+    this.#told = [];
+    for (const take of told) take();
+  }
+
+  /**
+   * Takes in what is told, unless the tables are half-way: whatever it leads to would have an effect only with the settle after
+   * that one, whose answers would be taken for answers to it.
+   */
+  #take(take: () => void): void {
+    if (this.#options.settling()) return void this.#told.push(take);
+    take();
     this.#done();
   }
 

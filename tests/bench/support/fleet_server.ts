@@ -33,6 +33,7 @@ const cache = new XdsCache();
 const ledger = new Ledger({
   ...{ contributions: tables.ir.contributions, resources: tables.resources },
   ...{ proxies: tables.world.proxies, verdicts: tables.world.verdicts, rejections: tables.world.rejections },
+  settling: () => tables.graph.settling,
   clock: systemClock,
   wake: () => queueMicrotask(settle),
 });

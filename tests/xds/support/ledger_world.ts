@@ -38,7 +38,7 @@ export class LedgerWorld {
   readonly ledger: Ledger;
   wakes = 0;
   settles = 0;
-  /** What happens between two steps of a hand-over, when no proxy has been sent what changed. */
+  /** What happens between two steps of a settle or of its hand-over, when no proxy has been sent what changed. */
   between: () => void = () => {};
   #handing = false;
   /** The versions that proxies may have been sent. */
@@ -53,6 +53,7 @@ export class LedgerWorld {
       proxies: this.proxies,
       verdicts: this.verdicts,
       rejections: this.rejections,
+      settling: () => this.graph.settling,
       clock: this.clock,
       wake: () => this.wakes++,
       metrics: { ...noMetrics, acked: (_id, milliseconds) => void this.ages.push(milliseconds) },
@@ -86,8 +87,8 @@ export class LedgerWorld {
 
   settle(): void {
     do {
-      this.graph.settle();
       this.#handing = true;
+      while (!this.graph.settle(() => true)) this.between();
       for (const _ of this.ledger.settled()) this.between();
       this.#handing = false;
       this.#sent.clear();
@@ -154,6 +155,8 @@ export class SimProxy {
   readonly refused = new Map<ResourceId, string>();
   readonly #world: LedgerWorld;
   connected = false;
+  /** It answers for nothing before it has said what it has. */
+  #arriving = false;
   /** How often it has answered. */
   answers = 0;
   software = "envoy 1.40.0";
@@ -168,11 +171,15 @@ export class SimProxy {
 
   connect(): this {
     this.connected = true;
+    this.#arriving = true;
     this.refused.clear();
     this.#say({ type: "connected", software: this.software });
     // What it has counts as acknowledged, as by `initial_resource_versions`.
-    for (const [id, version] of [...this.acked]) this.#say({ type: "acked", id, version });
-    this.#say({ type: "listed" });
+    for (const [id, version] of [...this.acked]) {
+      if (this.connected) this.#say({ type: "acked", id, version });
+    }
+    if (this.connected) this.#say({ type: "listed" });
+    this.#arriving = false;
     return this;
   }
 
@@ -192,7 +199,7 @@ export class SimProxy {
   take(id: ResourceId): boolean {
     const version = this.#current(id);
     if (
-      !this.connected || version === this.acked.get(id) ||
+      !this.connected || this.#arriving || version === this.acked.get(id) ||
       version !== undefined && version === this.refused.get(id)
     ) {
       return false;

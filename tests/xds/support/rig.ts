@@ -70,6 +70,7 @@ export class Rig implements AsyncDisposable {
         ...ledger,
         contributions: ir.contributions,
         resources: this.resources,
+        settling: () => this.graph.settling,
         clock: systemClock,
         wake: () => queueMicrotask(() => this.settle()),
       }),
