@@ -4,10 +4,12 @@
  * @module
  */
 import type { LabelSelector, Namespace } from "../../crds/mod.ts";
-import { matchesSelector } from "./labels.ts";
+import { matchesSelector, selectorFault } from "./labels.ts";
 
 export type AllowedNamespaces =
-  | { readonly from: "All" | "Same" | "None" }
+  | { readonly from: "All" | "Same" }
+  /** With the fault, if it is for one that nobody is let in, beginning with the field that has it. */
+  | { readonly from: "None"; readonly fault?: string }
   | { readonly from: "Selector"; readonly selector: LabelSelector };
 
 /** Reads what the specification calls `from` and `selector`. */
@@ -16,7 +18,14 @@ export function modelNamespaces(
   byDefault: "Same" | "None",
 ): AllowedNamespaces {
   const { from = byDefault, selector } = namespaces ?? {};
-  if (from === "Selector") return { from, selector: selector ?? {} };
+  if (from === "Selector") {
+    // Only a selector that is there and empty takes everything.
+    const fault = selector === undefined
+      ? ": missing, write {} for every namespace"
+      : selectorFault(selector);
+    if (fault !== undefined) return { from: "None", fault: `namespaces.selector${fault}` };
+    if (selector !== undefined) return { from, selector };
+  }
   // A value that is new to us must not let in more than its author meant.
   return { from: from === "All" || from === "Same" ? from : "None" };
 }

@@ -161,10 +161,15 @@ function attachTo(
     )
   );
   if (allowed.length === 0) {
+    const [fault] = named.flatMap(({ name, namespaces }) =>
+      "fault" in namespaces ? [`listener "${name}": allowedRoutes.${namespaces.fault}`] : []
+    );
     const which = named.length === 1 ? `Listener "${named[0]?.name}" does not allow` : "No listener allows";
     return {
       reason: "NotAllowedByListeners",
-      message: `${which} ${route.kind} from namespace "${route.namespace}" by its allowedRoutes and protocol`,
+      message:
+        `${which} ${route.kind} from namespace "${route.namespace}" by its allowedRoutes and protocol` +
+        (fault === undefined ? "" : `: ${fault}`),
     };
   }
   const valid = route.hostnames.filter((name) => name === "*" || !hostnamePatternFault(name));

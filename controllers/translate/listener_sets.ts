@@ -8,7 +8,7 @@
 import type { ListenerSet, Namespace } from "../../crds/mod.ts";
 import type { GatewayKey, Origin } from "../ir/mod.ts";
 import type { Read, Table } from "../runtime/graph.ts";
-import { allowsNamespace } from "./allowed_namespaces.ts";
+import { type AllowedNamespaces, allowsNamespace } from "./allowed_namespaces.ts";
 import { bug, type Fault } from "./conditions.ts";
 import type { GatewayModel } from "./gateways.ts";
 import { gatewayGroup, type Listener, modelListeners } from "./listeners.ts";
@@ -58,7 +58,7 @@ export function modelListenerSet(
     : {
       reason: "NotAllowed",
       message: `Gateway "${gateway}" does not allow ListenerSets from namespace "${namespace}": ` +
-        `its spec.allowedListeners says from ${parent.allowedListeners.from}`,
+        saidOf(parent.allowedListeners),
     };
   return {
     origin,
@@ -69,6 +69,12 @@ export function modelListenerSet(
       listeners: modelListeners(origin, spec.listeners, parent.frontend),
     },
   };
+}
+
+function saidOf(allowed: AllowedNamespaces): string {
+  return "fault" in allowed
+    ? `spec.allowedListeners.${allowed.fault}`
+    : `its spec.allowedListeners says from ${allowed.from}`;
 }
 
 /** What stands for a ListenerSet that could not be read because of a bug: it is refused, and says so. */

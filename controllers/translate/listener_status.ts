@@ -62,12 +62,18 @@ function listenerStatus(
   const shifted = bound === listener.port
     ? ""
     : `; port ${listener.port} may not be bound here, it is ${bound}`;
+  const closed = "fault" in listener.namespaces
+    ? `, but no route may attach: allowedRoutes.${listener.namespaces.fault}`
+    : "";
   return {
     name: listener.name,
     supportedKinds: listener.kinds,
     attachedRoutes: facts.attached(listener.id),
     conditions: [
-      condition("Accepted", refused, { reason: "Accepted", message: `The listener is valid${shifted}` }),
+      condition("Accepted", refused, {
+        reason: "Accepted",
+        message: `The listener is valid${closed}${shifted}`,
+      }),
       listener.conflict ? { type: "Conflicted", status: "True", ...listener.conflict } : {
         type: "Conflicted",
         status: "False",

@@ -73,6 +73,17 @@ Deno.test("labels: selectors", () => {
   assertEquals(expression("none", "Exists"), false);
   assertEquals(expression("none", "DoesNotExist"), true);
   assertEquals(expression("tier", "DoesNotExist"), false);
+  // As metav1.LabelSelectorAsSelector has it, these are none at all.
+  assertEquals(expression("team", "NotIn"), false);
+  assertEquals(expression("team", "In"), false);
+  assertEquals(expression("team", "Exists", "blue"), false);
+  assertEquals(expression("none", "DoesNotExist", "blue"), false);
+  assertEquals(expression("the team", "NotIn", "red"), false);
+  assertEquals(expression("example.com/", "DoesNotExist"), false);
+  assertEquals(expression("-.com/none", "DoesNotExist"), false);
+  assertEquals(expression("none", "NotIn", "-"), false);
+  assertEquals(expression("none", "NotIn", "x".repeat(64)), false);
+  assertEquals(expression("example.com/none", "NotIn", "x".repeat(63), ""), true);
   assertEquals(expression("team", "Like", "blue"), false, "an operator that is new to us lets nobody in");
 });
 
