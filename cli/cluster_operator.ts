@@ -17,6 +17,7 @@ import { type Config, defaultConfig, gatewayFinalizer } from "../controllers/tra
 import type { Fence } from "../kube/fence.ts";
 import { Tokens } from "../kube/tokens.ts";
 import type { Kube } from "../kube/types.ts";
+import type { EveryAddress } from "../xds/build/listener.ts";
 import { startXdsServer } from "../xds/grpc/server.ts";
 import { type ClusterPlatform, clusterPlatform } from "./cluster_platform.ts";
 import { serveHttp } from "./http_port.ts";
@@ -32,8 +33,8 @@ import { version } from "./version.ts";
 export interface Replica {
   readonly namespace: string;
   readonly pod: string;
-  /** The pod's IP address. */
-  readonly ip: string;
+  /** The pod's IP addresses. Others reach it at the first; which families there are is what its cluster has. */
+  readonly ips: readonly [string, ...string[]];
   /** The Service that proxies find the replicas by. */
   readonly service: string;
 }
@@ -76,7 +77,8 @@ export interface ClusterOperator extends AsyncDisposable {
 /** Starts a replica: probes, the watches and the xDS server; once it has its first complete configuration it stands for election. */
 export async function startClusterOperator(options: ClusterOperatorOptions): Promise<ClusterOperator> {
   const { replica, kube, writer, fence, lease, authority, ports, clock, log, hurry } = options;
-  const { namespace, ip } = replica, hostname = ip.includes(":") ? "::" : "0.0.0.0";
+  const { namespace, ips } = replica, hostname = everyAddressFor(ips.slice(0, 1));
+  const everyAddress = everyAddressFor(ips);
   await using stack = new AsyncDisposableStack();
   const metrics = createMetrics({ clock, version });
   const started: { operator?: Operator<ClusterPlatform>; reports?: ReportServer } = {},
@@ -132,10 +134,12 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
     ...options.namespaces && { namespaces: options.namespaces },
     ...options.classes && { classes: options.classes },
     reporter: { controller: config.controllerName, instance: replica.pod },
+    xds: { everyAddress },
     platform: (graph, sources) =>
       clusterPlatform(graph, sources, {
         controllerName: config.controllerName,
         image: options.image,
+        everyAddress,
         xds: {
           host: `${xdsServerName(replica)}.${config.clusterDomain}`,
           serverName: xdsServerName(replica),
@@ -256,8 +260,13 @@ async function linger(clock: Clock, signal: AbortSignal): Promise<void> {
 
 const minute = 60_000;
 
+/** What stands for every address in a cluster where pods have such ones. */
+function everyAddressFor(ips: readonly string[]): EveryAddress {
+  return ips.some((ip) => ip.includes(":")) ? "::" : "0.0.0.0";
+}
+
 /** Names a process, for the Lease: which pod it is in, and where others reach it. */
-function identityOf({ pod, ip }: Replica, port: number, nonce: string): string {
+function identityOf({ pod, ips: [ip] }: Replica, port: number, nonce: string): string {
   return [pod, `${ip.includes(":") ? `[${ip}]` : ip}:${port}`, nonce].join("_");
 }
 

@@ -24,6 +24,7 @@ import type { Metrics } from "../controllers/runtime/metrics.ts";
 import type { Sources } from "../controllers/translate/mod.ts";
 import { type ApiObject, type Secret, secret as secretKind } from "../crds/mod.ts";
 import type { Kube } from "../kube/types.ts";
+import type { EveryAddress } from "../xds/build/listener.ts";
 import { podFiles } from "../xds/pod.ts";
 import { effectOf } from "./effect.ts";
 import type { Platform } from "./operate.ts";
@@ -43,6 +44,8 @@ export interface ClusterPlatformOptions {
   /** The image of Envoy where no EnvoyFleet names one. */
   readonly image: string;
   readonly xds: XdsService;
+  /** Where proxies listen. */
+  readonly everyAddress: EveryAddress;
   /** The Secret with the authority that signs the replicas' certificates. */
   readonly authority: { readonly namespace: string; readonly name: string };
   readonly writer: Kube;
@@ -67,7 +70,7 @@ export function clusterPlatform(
   sources: Sources,
   options: ClusterPlatformOptions,
 ): ClusterPlatform {
-  const { controllerName, image, xds, writer, clock, log, metrics, changed } = options;
+  const { controllerName, image, xds, everyAddress, writer, clock, log, metrics, changed } = options;
   const cluster = createClusterWorld(graph);
   const { proxies, draining, shortages } = deriveProxies(graph, sources, cluster);
   const own = graph.source<Secret>("own secret");
@@ -96,7 +99,7 @@ export function clusterPlatform(
       const { due } = deriveInfrastructure(graph, sources, cluster, translation, {
         controllerName,
         image,
-        start: (input) => startOf(input, xds),
+        start: (input) => startOf(input, xds, everyAddress),
         authorities: authority.bundle,
       });
       const infrastructure = infrastructureController({
@@ -126,11 +129,8 @@ export function clusterPlatform(
   };
 }
 
-/** Every address of a pod. */
-const any = "0.0.0.0";
-
 /** What Envoy is started with in a pod. */
-function startOf(input: ProxyInput, xds: XdsService): ProxyStart {
+function startOf(input: ProxyInput, xds: XdsService, address: EveryAddress): ProxyStart {
   const { gateway, fleet, configuration, token, run, node, readiness, metrics, concurrency, memory } = input;
   return podFiles({
     gateway,
@@ -138,8 +138,8 @@ function startOf(input: ProxyInput, xds: XdsService): ProxyStart {
     token,
     node,
     adminSocket: `${run}/admin.sock`,
-    readiness: { address: any, port: readiness },
-    metrics: { address: any, port: metrics },
+    readiness: { address, port: readiness },
+    metrics: { address, port: metrics },
     xds,
     drain: fleet.drain.seconds,
     logLevel: fleet.logLevel,

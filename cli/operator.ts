@@ -6,6 +6,7 @@
 import type { Command } from "commander";
 import type { Io } from "./io.ts";
 import {
+  addresses,
   certificateLifetimeOption,
   contextOption,
   logFormatOption,
@@ -19,7 +20,7 @@ import { until } from "./until.ts";
 interface Options {
   readonly namespace: string;
   readonly podName: string;
-  readonly podIp: string;
+  readonly podIps: readonly [string, ...string[]];
   readonly service: string;
   readonly leaseName: string;
   readonly controllerName?: string;
@@ -48,7 +49,11 @@ export function registerOperator(program: Command, io: Io): void {
       "--pod-name <name>",
       "name of the pod that this runs in, unlike that of any other replica",
     )
-    .requiredOption("--pod-ip <address>", "IP address at which other replicas reach it")
+    .requiredOption(
+      "--pod-ips <addresses>",
+      "IP addresses of the pod, separated by commas: others reach it at the first, and one of IPv6 has Envoys listen on IPv6 too",
+      addresses,
+    )
     .option("--service <name>", "the operator's Service, by which Envoys find it", "gatehouse")
     .option("--lease-name <name>", "the Lease that the replica has which writes", "gatehouse")
     .option("--controller-name <name>", "serve GatewayClasses with this controllerName instead of ours")
@@ -74,8 +79,8 @@ export function registerOperator(program: Command, io: Io): void {
 Several replicas serve Envoys; the one that has the Lease writes. SIGTERM lets it go at once, and serves until proxies are elsewhere.
 
 Examples:
-  gatehouse operator --namespace=$(POD_NAMESPACE) --pod-name=$(POD_NAME) --pod-ip=$(POD_IP)
-  gatehouse operator --namespace=team-a --pod-name=$(POD_NAME) --pod-ip=$(POD_IP) --watch-namespaces=team-a`,
+  gatehouse operator --namespace=$(POD_NAMESPACE) --pod-name=$(POD_NAME) --pod-ips=$(POD_IPS)
+  gatehouse operator --namespace=team-a --pod-name=$(POD_NAME) --pod-ips=$(POD_IPS) --watch-namespaces=team-a`,
     )
     .action(async (options: Options) => {
       // From here on SIGTERM is heard: the first process of a container hears nothing that it does not listen for.
@@ -92,7 +97,7 @@ Examples:
         replica: {
           namespace: options.namespace,
           pod: options.podName,
-          ip: options.podIp,
+          ips: options.podIps,
           service: options.service,
         },
         kube,

@@ -95,6 +95,13 @@ export function repeated(value: string, before: readonly string[] = []): readonl
   return [...before, value];
 }
 
+/** Parses IP addresses separated by commas. */
+export function addresses(text: string): readonly [string, ...string[]] {
+  const [first, ...others] = names(text) ?? [];
+  if (first === undefined) throw new InvalidArgumentError("Expected IP addresses separated by commas.");
+  return [first, ...others];
+}
+
 /** Parses names separated by commas. */
 export function names(text: string): readonly string[] | undefined {
   const all = text.split(",").map((name) => name.trim()).filter((name) => name !== "");

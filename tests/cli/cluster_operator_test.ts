@@ -11,8 +11,10 @@ import {
 } from "../../cli/cluster_operator.ts";
 import { row as authorityRow } from "../../controllers/authority.ts";
 import { childName, ownerReference, ownLabels } from "../../controllers/infrastructure/child_names.ts";
+import type { Child } from "../../controllers/infrastructure/mod.ts";
 import { bundleOf } from "../../controllers/runtime/authorities.ts";
 import { systemClock } from "../../controllers/runtime/clock.ts";
+import type { Table } from "../../controllers/runtime/graph.ts";
 import { silentLog } from "../../controllers/runtime/log.ts";
 import {
   type ApiObject,
@@ -28,6 +30,9 @@ import { openKubeconfig } from "../../kube/kubeconfig.ts";
 import { systemSurroundings } from "../../kube/surroundings.ts";
 import type { Kube } from "../../kube/types.ts";
 import { type ApiServer, serveApi } from "../../standalone/apiserver/serve.ts";
+import type { Bootstrap } from "../../xds/wire/envoy/bootstrap.ts";
+import type { Resource } from "../../xds/wire/envoy/discovery.ts";
+import type { Listener } from "../../xds/wire/envoy/listener.ts";
 import { fastClock } from "../support/fast_clock.ts";
 import { claimsOf, issuerOf } from "../support/jwt.ts";
 import { kubeOf } from "../support/kube.ts";
@@ -112,7 +117,7 @@ class Cluster implements AsyncDisposable {
       });
     const kube = await client(), writer = await client(fence.permit);
     const replica = await startClusterOperator({
-      replica: { namespace: "gatehouse-system", pod, ip: "127.0.0.1", service: "gatehouse" },
+      replica: { namespace: "gatehouse-system", pod, ips: ["127.0.0.1"], service: "gatehouse" },
       kube,
       writer,
       fence,
@@ -305,6 +310,39 @@ Deno.test("a replica is alive at once, and ready and a candidate only when it ha
   routes.resolve();
   await cluster.until("it leads", async () => await cluster.leader() === "a");
   await cluster.until("it is ready", () => ready(replica));
+});
+
+Deno.test("proxies listen on IPv6 too if a pod's address says that the cluster has it", async () => {
+  for (
+    const [ips, expected] of [
+      [["127.0.0.1"], { address: "0.0.0.0" }],
+      [["127.0.0.1", "fd00::1"], { address: "::", ipv4_compat: true }],
+      [["::1"], { address: "::", ipv4_compat: true }],
+    ] as const
+  ) {
+    await using cluster = await Cluster.start();
+    await cluster.kube.create(namespaceKind, namespace("gatehouse-system"));
+    await using replica = await cluster.replica("a", {
+      replica: { namespace: "gatehouse-system", pod: "a", ips, service: "gatehouse" },
+    });
+    await cluster.until("it is ready", () => ready(replica));
+    const stream = await cluster.proxyOf(replica);
+    const [{ resource: listener }] = (await stream.next())!.resources as [Resource];
+    assert(listener?.["@type"].endsWith(".Listener"));
+    const config = replica.operator.graph.tables.find(({ name }) => name === "config maps") as Table<Child>;
+    const { data } = config.get("shop/web") as unknown as {
+      readonly data: { readonly [key: string]: string };
+    };
+    const { static_resources } = JSON.parse(data["envoy.json"]!) as Bootstrap;
+    const socket = ({ address }: Listener) => address?.socket_address;
+    assertEquals([listener as Listener, ...static_resources?.listeners ?? []].map(socket), [
+      { ...expected, port_value: 80 },
+      { ...expected, port_value: 19_001 },
+      { ...expected, port_value: 19_002 },
+    ]);
+    stream.drain();
+    await Promise.all([replica[Symbol.asyncDispose](), stream.status]);
+  }
 });
 
 Deno.test("how long the thread was busy is told, in seconds", async () => {

@@ -5,7 +5,7 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Route } from "../../controllers/ir/mod.ts";
-import { type Ask, ask, backend, type Echo, freePort } from "./support/http.ts";
+import { type Ask, ask, backend, type Echo, exchange, freePort } from "./support/http.ts";
 import { anyPath, forward, match, route } from "./support/ir.ts";
 import { modelRig } from "./support/rig.ts";
 
@@ -35,6 +35,45 @@ async function serving(hosts: { readonly [hostname: string]: readonly Route[] })
 }
 
 const toA = forward("ns/a/80"), toB = forward("ns/b/80");
+
+/** Whether the kernel has IPv6. */
+function hasIpv6(): boolean {
+  try {
+    using _ = Deno.listen({ hostname: "::1", port: 0 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test({
+  name: "where there is IPv6 clients of both families are served, and probes and scrapes are answered",
+  ignore: !hasIpv6(),
+  async fn() {
+    await using rig = await modelRig({ everyAddress: "::" });
+    await using a = backend("a");
+    const port = freePort(), readiness = freePort(), metrics = freePort();
+    const accessLog = { text: "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%" };
+    rig.model.listener(port, { addresses: [], accessLog }).routes(port, {
+      "www.example.com": [route("web", toA)],
+    })
+      .cluster("ns/a/80", [a.port]);
+    rig.settle();
+    const envoy = await rig.envoy("proxy", "default/gw", {
+      readiness: { address: "::", port: readiness },
+      metrics: { address: "::", port: metrics },
+    });
+    await rig.synced();
+    for (const host of ["127.0.0.1", "::1"]) {
+      const { status } = await exchange({ host, port, path: "/", headers: { host: "www.example.com" } });
+      assertEquals([host, status], [host, 200]);
+      assertEquals(await envoy.line(), host, "an IPv4 client is none of IPv6");
+      for (const [port, path] of [[readiness, "/ready"], [metrics, "/stats/prometheus"]] as const) {
+        assertEquals([host, path, (await exchange({ host, port, path })).status], [host, path, 200]);
+      }
+    }
+  },
+});
 
 Deno.test("a route comes, and goes with a 404", async () => {
   await using served = await serving({ "www.example.com": [route("web", toA)] });

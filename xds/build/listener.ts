@@ -17,10 +17,13 @@ import { streamIdleTimeout } from "./timeouts.ts";
 import { downstreamTls } from "./tls.ts";
 import { buildTracing } from "./tracing.ts";
 
+/** The address that stands for all of them: `::` takes in IPv4 too, but needs a kernel with IPv6. */
+export type EveryAddress = "0.0.0.0" | "::";
+
 /** How the proxies of an installation listen; all of it applies to every listener. */
 export interface ListenerOptions {
-  /** The address that stands for all of them: `::` takes in IPv4 too, but needs a kernel with IPv6. */
-  readonly everyAddress?: "0.0.0.0" | "::";
+  /** By default `0.0.0.0`. */
+  readonly everyAddress?: EveryAddress;
   /**
    * Whether each worker has a socket of its own. Faster, but two proxies of one user on one machine could then share a
    * port without noticing.

@@ -136,7 +136,7 @@ export class Life implements AsyncDisposable {
       });
     const kube = await client(), writer = await client(fence.permit);
     const operator = await startClusterOperator({
-      replica: { namespace: system, pod, ip: "127.0.0.1", service: "gatehouse" },
+      replica: { namespace: system, pod, ips: ["127.0.0.1"], service: "gatehouse" },
       kube,
       writer,
       fence,

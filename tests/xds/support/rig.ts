@@ -37,9 +37,11 @@ interface Wiring {
 }
 
 /** A rig whose model is edited row by row. */
-export async function modelRig(): Promise<Rig & { readonly model: GatewayModel; readonly ir: IrSources }> {
+export async function modelRig(
+  options: XdsOptions = {},
+): Promise<Rig & { readonly model: GatewayModel; readonly ir: IrSources }> {
   const graph = new Graph(), ir = irSources(graph);
-  return Object.assign(await Rig.start(graph, { ir }), { ir, model: new GatewayModel(ir) });
+  return Object.assign(await Rig.start(graph, { ir, options }), { ir, model: new GatewayModel(ir) });
 }
 
 /** A rig with routes of {@linkcode mini} on one port, and a ledger. */
