@@ -20,7 +20,7 @@ export type WatchHealth =
   | { readonly state: "watching" }
   /** The server does not have this kind (yet): there are no objects. */
   | { readonly state: "absent" }
-  /** We may not list or watch it. What was known stays. */
+  /** We may not list it, and have never done: nothing is known. */
   | { readonly state: "denied"; readonly error: Error }
   /** What was known stays. */
   | { readonly state: "failing"; readonly error: Error };
@@ -36,7 +36,7 @@ export interface WatchOptions<T extends ApiObject> extends Omit<Selection, "vers
   readonly health?: (health: WatchHealth) => void;
   /** Resolves when an absent kind may have been installed; it is looked for now and then anyway. */
   readonly installed?: (signal: AbortSignal) => Promise<void>;
-  /** Where the server denies it, it is asked again after so many milliseconds; as after any failure if absent. */
+  /** Where it is denied, it is asked for again after so many milliseconds; as after any failure if absent. */
   readonly denied?: number | undefined;
   /** From 0 to 1; for tests. */
   readonly random?: () => number;
@@ -72,8 +72,8 @@ class Watch<T extends ApiObject> {
   #known = new Map<string, T>();
   /** How far we are; `undefined` means that everything has to be listed. */
   #resourceVersion: string | undefined;
-  /** Whether the consumer has been told everything at least once. */
-  #told = false;
+  /** What the consumer was told all of: a list, or that there is nothing. */
+  #told: "list" | "absence" | undefined;
   #bookmarks = false;
   /** Whether the last list has not led to anything yet. */
   #justListed = false;
@@ -141,7 +141,7 @@ class Watch<T extends ApiObject> {
       known.set(key, before && sameVersion(before, object) ? before : object);
     }
     this.#known = known;
-    this.#told = true;
+    this.#told = "list";
     this.#justListed = true;
     this.#resourceVersion = listing.resourceVersion;
     return { type: "replace", objects: [...known.values()] };
@@ -205,8 +205,8 @@ class Watch<T extends ApiObject> {
   async *#absent(): AsyncGenerator<WatchEvent<T>, number> {
     this.#tell({ state: "absent" });
     this.#resourceVersion = undefined;
-    if (!this.#told || this.#known.size > 0) {
-      this.#told = true;
+    if (this.#told !== "absence") {
+      this.#told = "absence";
       this.#known.clear();
       yield { type: "replace", objects: [] };
     }
@@ -223,7 +223,10 @@ class Watch<T extends ApiObject> {
       return this.#justListed ? this.#backoff.failed() : undefined;
     }
     if (error instanceof MalformedEventError) this.#resourceVersion = undefined;
-    const state = isStatus(error, 401, 403) ? "denied" : "failing";
+    // What was listed once was allowed: rights that are being replaced are no reason to forget it.
+    const state = isStatus(error, 403) && this.#told !== "list" ? "denied" : "failing";
+    // The consumer may go on with something of its own, which is to be replaced whatever comes.
+    if (state === "denied") this.#told = undefined;
     if (this.#state === state) this.#log.debug("Still cannot watch", { error: cause });
     else this.#log.warn("Cannot watch", { error: cause });
     this.#tell({ state, error: cause });

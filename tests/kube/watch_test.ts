@@ -356,9 +356,47 @@ for (const status of [401, 403]) {
     await run.clock.advance(1600);
     (await run.server.next()).open().send("MODIFIED", widget("a", 2));
     assertEquals(await run.events(), ["set a@2"]);
-    assertEquals(run.health.map(({ state }) => state), ["watching", "failing", "denied", "watching"]);
+    assertEquals(run.health.map(({ state }) => state), ["watching", "failing", "watching"]);
   });
 }
+
+Deno.test("what was listed once is not denied, and asked for again as after any failure", async () => {
+  await using run = new Run({ denied: 600_000 });
+  const wire = await run.begin([widget("a", 1)]);
+  wire.send("MODIFIED", widget("a", 2));
+  wire.send("ERROR", { kind: "Status", code: 410, reason: "Expired", message: "too old" });
+  (await run.server.next()).refuse(403);
+  assertEquals(await run.events(), ["set a@2"]);
+  assertEquals(run.health.map(({ state }) => state), ["watching", "failing"]);
+  await run.clock.advance(800);
+  (await run.server.next()).answer(page(3, [widget("a", 2)]));
+  assertEquals(await run.events(), ["replace a@2"]);
+});
+
+Deno.test("who is not known denies nothing", async () => {
+  await using run = new Run({ denied: 600_000 });
+  (await run.server.next()).refuse(401);
+  await run.clock.advance(800);
+  (await run.server.next()).refuse(403);
+  assertEquals(await run.events(), []);
+  assertEquals(run.health.map(({ state }) => state), ["failing", "denied"]);
+});
+
+Deno.test("what is denied after it was absent is denied, and told anew once it is absent again", async () => {
+  await using run = new Run({ denied: 600_000 });
+  for (
+    const [status, state, pause] of [[404, "absent", 30_000], [403, "denied", 600_000], [
+      404,
+      "absent",
+      0,
+    ]] as const
+  ) {
+    (await run.server.next()).refuse(status);
+    assertEquals(await run.events(), status === 404 ? ["replace"] : []);
+    assertEquals(run.health.at(-1)?.state, state);
+    await run.clock.advance(pause);
+  }
+});
 
 Deno.test("what is denied is asked for again as rarely as one likes", async () => {
   await using run = new Run({ denied: 600_000 });
