@@ -19,6 +19,26 @@ export type Version = (typeof versions)[number];
 
 const folder = `${root}tests/conformance`;
 
+/** The profile of which we claim everything. */
+export const claimedProfile = "GATEWAY-HTTP";
+
+/** What passes of it. A suite that leaves out tests does not say so: nothing fails, and nothing is skipped. */
+export const passing: { readonly [version in Version]: Counted } = {
+  "1.6.3": { core: 36, extended: 58, provisional: [] },
+  "1.7.0": {
+    core: 40,
+    extended: 64,
+    provisional: [
+      "BackendTLSPolicyPreserveForeignStatus",
+      "GatewayPreserveForeignConditions",
+      "HTTPRouteBackendURLRewrite",
+      "HTTPRoutePreserveForeignStatus",
+      "HTTPRouteRetryWithBackendTimeout",
+      "HTTPRouteRetryWithRequestTimeout",
+    ],
+  },
+};
+
 /** What Go has to be told to build a version: one that needs a newer Go than this machine's has Go fetch it. */
 const goFor: { readonly [version in Version]: { readonly [name: string]: string } } = {
   "1.6.3": {},
@@ -72,6 +92,14 @@ export interface SuiteRun {
   readonly flags: readonly string[];
 }
 
+/** Tests that passed. */
+export interface Counted {
+  readonly core: number;
+  readonly extended: number;
+  /** Those of either that may still change, by name. */
+  readonly provisional: readonly string[];
+}
+
 /** What came of a run. */
 export interface Outcome {
   readonly passed: readonly string[];
@@ -80,6 +108,8 @@ export interface Outcome {
   readonly skipped: readonly string[];
   /** Features of the profiles that are not claimed, though there are tests of them, which therefore did not run. */
   readonly unclaimed: readonly string[];
+  /** How many tests of the profile that we claim passed, as the report counts them. */
+  readonly counted: Counted;
   /** Why there is no result, if there is none: the last words of the suite. */
   readonly broken?: string;
 }
@@ -127,12 +157,18 @@ const implementation = [
 ];
 
 interface Status {
+  readonly statistics?: { readonly Passed: number };
   readonly skippedTests?: readonly string[];
   readonly unsupportedFeatures?: readonly string[];
 }
 
 interface Report {
-  readonly profiles?: readonly { readonly core: Status; readonly extended?: Status }[];
+  readonly profiles?: readonly {
+    readonly name: string;
+    readonly core: Status;
+    readonly extended?: Status;
+  }[];
+  readonly succeededProvisionalTests?: readonly string[];
 }
 
 /** Features of 1.7's profiles that none of its tests is about: nothing is missed for not claiming them. */
@@ -150,7 +186,8 @@ export function outcomeOf(lines: readonly string[], report: string, success: boo
     return result === undefined || name === undefined ? [] : [{ result, name }];
   });
   const named = (which: string) => results.flatMap(({ result, name }) => result === which ? [name] : []);
-  const { profiles = [] } = (parse(report) ?? {}) as Report;
+  const { profiles = [], succeededProvisionalTests = [] } = (parse(report) ?? {}) as Report;
+  const { core, extended } = profiles.find(({ name }) => name === claimedProfile) ?? {};
   const statuses = profiles.flatMap(({ core, extended }) => extended ? [core, extended] : [core]);
   const all = (of: (status: Status) => readonly string[] | undefined) =>
     [...new Set(statuses.flatMap((status) => of(status) ?? []))].sort();
@@ -161,6 +198,29 @@ export function outcomeOf(lines: readonly string[], report: string, success: boo
     failed,
     skipped: all(({ skippedTests }) => skippedTests),
     unclaimed: all(({ unsupportedFeatures }) => unsupportedFeatures).filter((name) => !untested.has(name)),
+    counted: {
+      core: core?.statistics?.Passed ?? 0,
+      extended: extended?.statistics?.Passed ?? 0,
+      provisional: succeededProvisionalTests.toSorted(),
+    },
     ...isBroken && { broken: lines.slice(-30).join("\n") },
   };
+}
+
+/** How what passed in a run of everything differs from what has to, one line each. */
+export function missed(version: Version, { counted }: Outcome): readonly string[] {
+  const wanted = passing[version], lines: string[] = [];
+  for (const level of ["core", "extended"] as const) {
+    if (counted[level] !== wanted[level]) {
+      lines.push(`${counted[level]} ${level} tests of ${claimedProfile} passed, and not ${wanted[level]}`);
+    }
+  }
+  const ran = new Set(counted.provisional), known = new Set(wanted.provisional);
+  for (const name of known.difference(ran)) {
+    lines.push(`the provisional test ${name} did not pass, or did not run`);
+  }
+  for (const name of ran.difference(known)) {
+    lines.push(`the provisional test ${name} passed and is not known`);
+  }
+  return lines;
 }
