@@ -9,9 +9,16 @@ import { systemClock } from "../../controllers/runtime/clock.ts";
 import type { Fault } from "../../standalone/apiserver/faults.ts";
 import { Life, type State } from "./support/life.ts";
 
+const leases = "leases.coordination.k8s.io";
+
 const storms: { readonly [name: string]: readonly Fault[] } = {
   "conflicts: every other write is answered with 409": [{ kind: "conflict", rate: 0.5 }],
   "a busy server: every other request is answered with 429": [{ kind: "throttle", rate: 0.5, seconds: 0 }],
+  "a busier server: requests are answered with 429 and wait for a second, until the Lease is lost meanwhile":
+    [
+      { kind: "throttle", resource: leases, rate: 1, seconds: 1 },
+      { kind: "throttle", rate: 0.5, seconds: 1 },
+    ],
   // The three classes of "Automatic Reliability Testing for Cluster Management Controllers" (Sieve, OSDI 2022).
   "gaps: events that are dropped, merged or told twice": [
     { kind: "drop", rate: 0.4 },
@@ -35,22 +42,36 @@ const strikes = 2, patience = 30_000;
 /** Lives through it with one replica; gives what there is after each part. */
 async function live(life: Life, faults: readonly Fault[]): Promise<readonly State[]> {
   const states: State[] = [], leader = await life.replica(), { api } = life;
+  const costsLease = faults.some(({ resource }) => resource === leases);
   try {
     await life.until("it leads", () => leader.content());
     for (const { name, begin, ended } of life.parts) {
       for (const fault of faults) api.faults.add(fault);
       const before = new Map(api.faults.struck);
-      const missing = () =>
-        faults.filter(({ kind }) => (api.faults.struck.get(kind) ?? 0) < (before.get(kind) ?? 0) + strikes);
+      const missing = () => [
+        ...faults.map(({ kind }) => kind).filter((kind) =>
+          (api.faults.struck.get(kind) ?? 0) < (before.get(kind) ?? 0) + strikes
+        ),
+        ...costsLease && leader.operator.operator.ledger.leading ? ["end of the term"] : [],
+      ];
       await begin();
       const deadline = systemClock.monotonic() + patience;
       do {
         await life.unrest(6);
         assert(
           systemClock.monotonic() < deadline,
-          `${name}: no ${missing().map(({ kind }) => kind).join(", no ")}`,
+          `${name}: no ${missing().join(", no ")}`,
         );
       } while (missing().length > 0);
+      if (costsLease) {
+        const { length } = life.writes;
+        await life.unrest(6);
+        assertEquals(
+          life.writes.slice(length),
+          [],
+          `${name}: what has waited is not written without the Lease`,
+        );
+      }
       api.faults.clear();
       if (faults.length > 0) life.relist();
       await life.until(name, async () => await ended() && await leader.content());

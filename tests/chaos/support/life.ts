@@ -81,7 +81,7 @@ export class Life implements AsyncDisposable {
       clock: systemClock,
       log: silentLog,
     });
-    const kube = await kubeOf(api.kubeconfig);
+    const kube = await kubeOf(api.kubeconfig, "test", fastClock(factor));
     const life = new Life(api, kube);
     life.#stack.defer(() => Deno.remove(dataDir, { recursive: true }));
     life.#stack.use(api);
