@@ -5,7 +5,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { type AuditEvent, type Cluster, type Json, startCluster } from "./support/cluster.ts";
+import { type AuditEvent, type Cluster, isTrue, type Json, startCluster } from "./support/cluster.ts";
 import { available, installGatehouse, replicasOf, system } from "./support/installation.ts";
 import { judge, senderOf, writesIn } from "./support/judge.ts";
 import { sendTraffic } from "./support/traffic.ts";
@@ -24,6 +24,8 @@ import {
 
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/${system}/leases/gatehouse`;
 const place = "shop", spare = "spare", idle = "idle", seconds = 90;
+/** A route that changes once. */
+const calm = "calm";
 /** Routes that change all the time, so that there is always something to write. */
 const restless = Array.from({ length: 12 }, (_, i) => `restless-${i}`);
 
@@ -47,6 +49,19 @@ async function elected(cluster: Cluster, identity: string): Promise<number> {
   const { spec } = await cluster.get(leasePath);
   assertEquals(spec.holderIdentity, identity);
   return Date.parse(spec.acquireTime);
+}
+
+/** Whether all proxies that are ready answer for a host, each of them asked itself. */
+async function allAnswer(cluster: Cluster, host: string): Promise<boolean> {
+  const { spec } = await cluster.get(`/api/v1/namespaces/${place}/services/web-gatehouse`);
+  const { targetPort } = spec.ports.find(({ port }: Json) => port === 80);
+  const ready = (await proxiesIn(cluster, place)).filter((pod) =>
+    pod.metadata.deletionTimestamp === undefined && isTrue(pod, "Ready")
+  );
+  const statuses = await Promise.all(
+    ready.map(({ status }) => statusOf(cluster, `${status.podIP}:${targetPort}`, host)),
+  );
+  return statuses.length > 0 && statuses.every((status) => status === 200);
 }
 
 /** The first accepted write of a pod after a time. */
@@ -98,6 +113,7 @@ Deno.test("leaders go in the midst of work, and nobody notices", async (t) => {
     // What it lacks it lacks for long: nobody may wait for it.
     ...gatewayIn(idle, { proxies: 0 }),
     routeTo(place, "web", "web.example.com"),
+    routeTo(place, calm, "before.example.com"),
     routeTo(spare, "spare"),
     ...restless.map((name) => routeTo(place, name, `${name}.example.com`)),
   ]);
@@ -148,7 +164,7 @@ Deno.test("leaders go in the midst of work, and nobody notices", async (t) => {
   });
 
   await t.step(
-    "kill -9 in the midst of statuses, an apply and a teardown: another one leads within 25 s",
+    "kill -9 in the midst of statuses, an apply and a teardown: Envoys get changes, and another one leads within 25 s",
     async () => {
       const old = await holder(cluster), { end } = await cluster.audit();
       await cluster.kube.performRequest({
@@ -160,7 +176,14 @@ Deno.test("leaders go in the midst of work, and nobody notices", async (t) => {
       });
       await cluster.kube.performRequest({ method: "DELETE", path: gatewayPath(spare), expectJson: true });
       await cluster.signal(operatorIn(podOf(old)), "KILL");
-      const killed = Date.now(), next = await successor(cluster, old), lease = await elected(cluster, next);
+      const killed = Date.now();
+      await rename(cluster, calm, "after.example.com");
+      await cluster.until(
+        { what: "all Envoys to have what has changed since", seconds: 15 },
+        () => allAnswer(cluster, "after.example.com"),
+      );
+      assertEquals(await holder(cluster), old, "meanwhile nobody leads");
+      const next = await successor(cluster, old), lease = await elected(cluster, next);
       const write = received(await firstWrite(cluster, end, podOf(next), lease));
       assert(lease - killed < 25_000, `elected after ${lease - killed} ms`);
       assert(write - killed < 25_000, `wrote after ${write - killed} ms`);
