@@ -220,6 +220,6 @@ Deno.test("leaders go in the midst of work, and nobody notices", async (t) => {
   });
 
   await t.step("it is as after a fresh start, and nothing is left to write", async () => {
-    await judge(cluster, place, ["web", ...restless].map(routePath));
+    await judge(cluster, [place, idle], ["web", "spare", calm, ...restless].map(routePath));
   });
 });

@@ -189,6 +189,6 @@ Deno.test("an API server that is away, and Envoys that come and go", async (t) =
   });
 
   await t.step("it is as after a fresh start, and nothing is left to write", async () => {
-    await judge(cluster, spare, [routePath("spare")]);
+    await judge(cluster, [place, spare], ["web", "spare"].map(routePath));
   });
 });

@@ -19,6 +19,7 @@ import {
   gatewayPath,
   programmed,
   proxiesIn,
+  routePath,
   routeTo,
   statusOf,
 } from "./support/web.ts";
@@ -230,6 +231,6 @@ Deno.test("grants and Secrets that come late, are revoked under traffic, and com
   });
 
   await t.step("it is as after a fresh start, and nothing is left to write", async () => {
-    await judge(cluster, place, [farPath]);
+    await judge(cluster, [place], [farPath, ...["web", "fine"].map(routePath)]);
   });
 });
