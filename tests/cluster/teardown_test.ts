@@ -48,8 +48,16 @@ const places = [
   "break-glass",
   "crash",
   "class-first",
+  "class-then-operator",
+  "ending-alone",
   "operator-first",
 ] as const;
+
+/** The classes of those whose class goes first. */
+const classes: { readonly [place: string]: string } = {
+  "class-first": "other",
+  "class-then-operator": "third",
+};
 
 async function remove(cluster: Cluster, path: string): Promise<void> {
   await cluster.kube.performRequest({ method: "DELETE", path, expectJson: true });
@@ -111,6 +119,15 @@ async function letGoAfter(cluster: Cluster, namespace: string): Promise<number> 
   return Date.parse(release.stageTimestamp) - Date.parse(events[0]!.requestReceivedTimestamp);
 }
 
+/** Has no replica of the operator run. */
+async function stop(cluster: Cluster): Promise<void> {
+  await cluster.kubectl("scale", `--namespace=${system}`, "deployment/gatehouse", "--replicas=0");
+  await cluster.until(
+    { what: "the operator to go", seconds },
+    async () => (await cluster.get(`/api/v1/namespaces/${system}/pods`)).items.length === 0,
+  );
+}
+
 /** Keeps a pod from reaching any xDS server, in the middle of a connection too; its traffic goes on. */
 async function cutFromXds(cluster: Cluster, pod: Json): Promise<void> {
   const rules = "table inet cut { chain out { type filter hook output priority 0; tcp dport 18000 drop; }; }";
@@ -123,15 +140,15 @@ Deno.test("Gateways go, in every order", async (t) => {
   await installGatehouse(cluster);
   await cluster.apply([
     ...backend,
-    {
+    ...Object.values(classes).map((name) => ({
       apiVersion: "gateway.networking.k8s.io/v1",
       kind: "GatewayClass",
-      metadata: { name: "other" },
+      metadata: { name },
       spec: { controllerName: defaultConfig.controllerName },
-    },
+    })),
     ...places.flatMap((place) => [
       ...gatewayIn(place, {
-        className: place === "class-first" ? "other" : "gatehouse",
+        className: classes[place] ?? "gatehouse",
         proxies: place === "unreachable" ? 2 : 1,
       }),
       routeTo(place, place),
@@ -339,16 +356,42 @@ Deno.test("Gateways go, in every order", async (t) => {
     await available(cluster);
   });
 
+  await t.step(
+    "a class, then the operator, then its Gateway and a namespace: all go once it is back",
+    async () => {
+      const place = "class-then-operator", namespace = "/api/v1/namespaces/ending-alone";
+      await remove(cluster, classPath("third"));
+      await stop(cluster);
+      await remove(cluster, gatewayPath(place));
+      await remove(cluster, namespace);
+      await cluster.until(
+        { what: "all but the Gateway to go from the namespace", seconds },
+        async () =>
+          Object.keys(await childrenIn(cluster, "ending-alone")).length === 0 &&
+          (await proxiesIn(cluster, "ending-alone")).length === 0,
+      );
+      for (const path of [gatewayPath(place), gatewayPath("ending-alone"), classPath("third")]) {
+        assert((await cluster.get(path)).metadata.deletionTimestamp !== undefined, `${path} waits`);
+      }
+      assertEquals(await statusOf(cluster, addresses[place]), 200, "its proxies serve what they have");
+      await cluster.kubectl("scale", `--namespace=${system}`, "deployment/gatehouse", "--replicas=1");
+      await available(cluster);
+      await gone(cluster, place);
+      await cluster.until(
+        { what: "the class and the namespace to go", seconds },
+        async () =>
+          await cluster.get(classPath("third")) === undefined && await cluster.get(namespace) === undefined,
+      );
+      for (const gone of [place, "ending-alone"]) assertEquals(await madeSince(cluster, gone), []);
+    },
+  );
+
   await t.step("with the operator gone first, remove-finalizers lets all of it go", async () => {
     const place = "operator-first";
     const denied = denials((await cluster.audit()).events);
     // What happened to a Gateway cannot be told in a namespace that ends.
-    assertEquals(denied.filter((request) => !request.includes("/namespaces/ending/events")), []);
-    await cluster.kubectl("scale", `--namespace=${system}`, "deployment/gatehouse", "--replicas=0");
-    await cluster.until(
-      { what: "the operator to go", seconds },
-      async () => (await cluster.get(`/api/v1/namespaces/${system}/pods`)).items.length === 0,
-    );
+    assertEquals(denied.filter((request) => !/\/namespaces\/ending(-alone)?\/events/.test(request)), []);
+    await stop(cluster);
     await remove(cluster, gatewayPath(place));
     await remove(cluster, classPath("gatehouse"));
     assert((await cluster.get(gatewayPath(place))).metadata.deletionTimestamp !== undefined);
