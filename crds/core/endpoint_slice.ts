@@ -74,8 +74,10 @@ function* faults(slice: {
     }
     for (const [j, address] of addresses.entries()) {
       if (fits(address)) continue;
-      const detail = `must be of address type ${slice.addressType}`;
-      yield { reason: "Invalid", detail, value: address, path: ["endpoints", i, "addresses", j] };
+      const detail = `must be of address type ${slice.addressType}`, path = ["endpoints", i, "addresses"];
+      // As the API server has it: which of them it is says only what is no IP address at all.
+      const otherFamily = slice.addressType !== "FQDN" && (isIPv4(address) || isIPv6(address));
+      yield { reason: "Invalid", detail, value: address, path: otherFamily ? path : [...path, j] };
     }
   }
   const names = new Set<string>();

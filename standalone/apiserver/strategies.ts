@@ -79,6 +79,7 @@ const byId: { readonly [id: string]: Strategy } = {
   services: {
     ...plain,
     name: "label",
+    createOnUpdate: true,
     prepare(tx, object, old) {
       const service = assignAddresses(tx, object, old);
       return old ? service : { ...service, status: { loadBalancer: {} } } as ApiObject;

@@ -92,7 +92,10 @@ Deno.test("an EndpointSlice has addresses of its type; loopback is one of them",
   assertEquals(slice("IPv6", "fe80::1:2", "::ffff:10.0.0.1", "1:2:3:4:5:6:7:8"), []);
   assertEquals(slice("FQDN", "a.example.com"), []);
   assertEquals(slice("IPv4", "::1"), [
-    'endpoints[0].addresses[0]: Invalid value: "::1": must be of address type IPv4',
+    'endpoints[0].addresses: Invalid value: "::1": must be of address type IPv4',
+  ]);
+  assertEquals(slice("IPv4", "1.2.3"), [
+    'endpoints[0].addresses[0]: Invalid value: "1.2.3": must be of address type IPv4',
   ]);
   for (const wrong of ["1.2.3", "1.2.3.4.5", "01.2.3.4", "256.1.1.1", "1.2.3.4 "]) {
     assertEquals(slice("IPv4", wrong).length, 1, wrong);

@@ -4,10 +4,28 @@
  * @module
  */
 
+import type { Json } from "./side.ts";
+
 export interface Difference {
   readonly why: string;
   /** Whether the answer to a request of a scenario is different for this reason. */
   of(scenario: string, request: string): boolean;
+  /** What of an answer has to be the same all the same; nothing if absent. */
+  rest?(answer: Json): unknown;
+}
+
+/** An answer without fields of the object's metadata. */
+const withoutMetadata = (...names: readonly string[]) => (answer: Json): unknown => {
+  const { metadata, ...body } = answer.body;
+  const kept = Object.entries(metadata ?? {}).filter(([name]) => !names.includes(name));
+  return { ...answer, body: { ...body, metadata: Object.fromEntries(kept) } };
+};
+
+/** An answer about an EndpointSlice, without lists that it lacks. */
+function withoutEmptyLists({ body, ...answer }: Json): unknown {
+  const { endpoints, ports, ...fields } = body;
+  const lists = Object.entries({ endpoints, ports }).filter(([, list]) => list?.length > 0);
+  return { ...answer, body: { ...fields, ...Object.fromEntries(lists) } };
 }
 
 export const differences: readonly Difference[] = [
@@ -29,6 +47,7 @@ export const differences: readonly Difference[] = [
     of: (scenario, request) =>
       scenario.endsWith("from creation to deletion") && request.startsWith("PUT") &&
       !request.includes("labels"),
+    rest: withoutMetadata("resourceVersion", "generation"),
   },
   {
     why: "fields of the part that a request does not write, spec or status, are not looked at",
@@ -52,8 +71,18 @@ export const differences: readonly Difference[] = [
     of: (_, request) => request.includes('"spec":{"clusterIP":"<address>","ports"'),
   },
   {
-    why: "EndpointSlices may hold loopback addresses, and lists that they lack are not sent as null",
+    why: "EndpointSlices may hold loopback addresses",
+    of: (_, request) => /^POST \/apis\/discovery.k8s.io\/v1\/.*"127\./.test(request),
+  },
+  {
+    why: "lists that an EndpointSlice lacks are not sent as null",
     of: (_, request) => request.startsWith("POST /apis/discovery.k8s.io/v1/"),
+    rest: withoutEmptyLists,
+  },
+  {
+    why: "nobody is warned that EndpointSlices of names are deprecated",
+    of: (_, request) => /^POST \/apis\/discovery.k8s.io\/v1\/.*"FQDN"/.test(request),
+    rest: ({ warnings: _, ...answer }) => withoutEmptyLists(answer),
   },
   {
     why: "nobody is warned that a TLS Secret does not hold certificates",
