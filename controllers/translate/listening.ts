@@ -7,6 +7,8 @@ import type { Rejection } from "../ir/mod.ts";
 import { equal } from "../runtime/equal.ts";
 import type { Group, Key } from "../runtime/graph.ts";
 import { within } from "./keys.ts";
+import { compatible } from "./listeners.ts";
+import { hostnamePatternFault } from "./validate.ts";
 import { type GatewayState, isServable, type ListenerState, type OwnerState } from "./gateway_state.ts";
 
 /** What is served of a Gateway and its ListenerSets. Row key: the Gateway. */
@@ -14,8 +16,9 @@ export interface Listening {
   /** Every listener that is served, with the certificates that proxies take, by id. */
   readonly served: ReadonlyMap<Key, ListenerState>;
   /**
-   * Those that are accepted but have no certificate. Their hostnames stay theirs: requests for them must not fall to a
-   * listener with a wider one, whose routes were not meant for them.
+   * Those that keep their hostnames, although they are not served: they have no certificate, are refused, such as for filters
+   * that are not supported, or are refused by proxies. Requests for them must not fall to a listener with a wider hostname,
+   * whose routes were not meant for them and which may not ask of clients what they would.
    */
   readonly silent: ReadonlyMap<Key, ListenerState>;
   /** The first listener that is served on each port, by {@linkcode ListenerState.portKey}. */
@@ -75,25 +78,50 @@ export interface Rejections {
 
 /** What is served: what is meant, without what the proxies refuse. */
 export function listeningOf(state: GatewayState, rejections: Rejections): Listening {
-  const served = new Map<Key, ListenerState>(), silent = new Map<Key, ListenerState>();
+  const served = new Map<Key, ListenerState>(), unserved: ListenerState[] = [];
   const ports = new Map<Key, ListenerState>();
   for (const owner of state.owners.values()) {
     if (owner.refused) continue;
     for (const listener of owner.listeners) {
-      if (listener.refused || ownRejection(owner, listener, rejections)) continue;
       const shown = withAcceptedCertificates(state, listener, rejections);
-      const { listener: { id }, portKey } = shown;
-      if (!isServable(shown)) {
-        silent.set(id, listener);
+      if (!isServable(shown) || ownRejection(owner, listener, rejections)) {
+        unserved.push(listener);
         continue;
       }
+      const { listener: { id }, portKey } = shown;
       served.set(id, shown);
       if (!ports.has(portKey)) ports.set(portKey, shown);
     }
   }
   const { clientCertificate: shown } = state;
   const usable = typeof shown === "string" && !secretRejection(state, shown, rejections);
-  return { served, silent, ports, ...usable && { clientCertificate: shown } };
+  return {
+    served,
+    silent: silentOf(unserved, served, ports),
+    ports,
+    ...usable && { clientCertificate: shown },
+  };
+}
+
+/**
+ * Of the listeners that are not served those that keep their hostnames. Not of another protocol than the port, which they
+ * would not have been asked by; not if one that is served has the hostname, as the winner of a conflict does; not if the
+ * Gateway has too many, or if proxies would refuse a virtual host of that name.
+ */
+function silentOf(
+  unserved: readonly ListenerState[],
+  served: Listening["served"],
+  ports: Listening["ports"],
+): Listening["silent"] {
+  const place = ({ portKey, listener }: ListenerState) => `${portKey}/${listener.hostname}`;
+  const taken = new Set([...served.values()].map(place));
+  return new Map(
+    unserved.filter((state) => {
+      const { listener: { protocol, hostname }, portKey, refused } = state, port = ports.get(portKey);
+      return port !== undefined && compatible(protocol, port.listener.protocol) && !taken.has(place(state)) &&
+        refused?.reason !== "TooManyListeners" && (hostname === "*" || !hostnamePatternFault(hostname));
+    }).map((state) => [state.listener.id, state]),
+  );
 }
 
 /** A listener without the certificates that the proxies refuse. */

@@ -264,3 +264,23 @@ Deno.test("traffic: what cannot be served answers 500 or 503 and says so, and li
   await served.rig.synced();
   assertEquals((await served.ask("/broken")).status, 404);
 });
+
+Deno.test("traffic: a request for a listener that is refused does not fall to a wider one", async () => {
+  const hostname = "admin.example.com";
+  const filters = {
+    requests: [{ type: "ExtensionRef", extensionRef: { group: "example.com", kind: "Auth", name: "all" } }],
+  };
+  // Of these two none wins, and the wider listener is no third one.
+  const conflict = ["one", "two"].map((name) => ({ name, hostname: "both.example.com" }));
+  await using served = await serving(
+    [{ name: "all" }, { name: "admin", hostname, filters }, ...conflict],
+    [route("a", {
+      parentRefs,
+      hostnames: [hostname, "both.example.com", "www.example.com"],
+      rules: [to("app")],
+    })],
+  );
+  assertEquals(await served.path("/", { host: "www.example.com" }), "/");
+  assertEquals(await served.path("/", { host: hostname }), 404);
+  assertEquals(await served.path("/", { host: "both.example.com" }), 404);
+});
