@@ -121,6 +121,53 @@ Deno.test("traffic: backends are asked for different paths and hosts, each by it
   }
 });
 
+Deno.test("traffic: a backend has the last word about the host, the rule's is for those that say nothing", async () => {
+  const rewrite = (hostname: string) => ({ type: "URLRewrite", urlRewrite: { hostname } });
+  const header = (value: string) => ({
+    type: "RequestHeaderModifier",
+    requestHeaderModifier: { set: [{ name: "Host", value }] },
+  });
+  const rule = (filter: Raw, ...backends: readonly Raw[][]) => ({
+    ...to("app"),
+    filters: [filter],
+    backendRefs: backends.map((filters) => ({ name: "app", port: 80, filters })),
+  });
+  const table: readonly (readonly [rule: Raw, hosts: readonly string[]])[] = [
+    [
+      rule(rewrite("rule.example.org"), [], [rewrite("two.example.org")]),
+      ["rule.example.org", "two.example.org"],
+    ],
+    [
+      rule(rewrite("rule.example.org"), [header("one.example.org")], [rewrite("two.example.org")], []),
+      ["one.example.org", "rule.example.org", "two.example.org"],
+    ],
+    [rule(header("rule.example.org"), [], [rewrite("two.example.org")]), [
+      "rule.example.org",
+      "two.example.org",
+    ]],
+    [rule(header("rule.example.org"), [], [header("two.example.org")]), [
+      "rule.example.org",
+      "two.example.org",
+    ]],
+    [rule(rewrite("rule.example.org"), [header("one.example.org")]), ["one.example.org"]],
+    [rule(header("rule.example.org"), [rewrite("one.example.org")]), ["one.example.org"]],
+    [rule(rewrite("rule.example.org"), [], []), ["rule.example.org"]],
+  ];
+  const routes = table.map(([rule], i) =>
+    route(`r${i}`, { parentRefs, hostnames: [`r${i}.example.com`], rules: [rule] })
+  );
+  await using served = await serving(any, routes);
+  for (const [i, [, hosts]] of table.entries()) {
+    const seen = new Set<unknown>();
+    // That one of three backends is never chosen is a matter of one in 10^17.
+    for (let asked = 0; asked < 100; asked++) {
+      const { headers }: Echo = JSON.parse((await served.ask("/", { host: `r${i}.example.com` })).body);
+      seen.add(headers.host);
+    }
+    assertEquals(seen, new Set(hosts), `rule ${i}`);
+  }
+});
+
 Deno.test("traffic: headers are changed for the rule first, then for the backend, which has the last word", async () => {
   const changes = (value: string) => ({ set: [{ name: "X-Set", value }], add: [{ name: "X-Add", value }] });
   const filters = (value: string) => [

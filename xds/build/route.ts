@@ -91,12 +91,10 @@ function buildForward(route: Route, action: Forward, { scheme }: Place): Action 
   // Nothing to send to, or nothing but weights of zero: Gateway API asks for a 500, Envoy refuses such a list.
   if (!first) return answer(500);
   if (backends.length === 1 && "status" in first.target) return answer(first.target.status);
-  const host = rewrite?.hostname ?? hostChange(route.requestHeaders);
   return {
     route: {
-      ...destination(route, backends, first, scheme),
+      ...destination(route, action, backends, first, scheme),
       ...(backends.some(({ target }) => "status" in target && target.status === 500) ? missing : {}),
-      ...(host === undefined ? {} : { host_rewrite_literal: host }),
       ...(rewrite?.path ? pathRewrite(rewrite.path) : {}),
       ...buildTimeouts(timeouts, retry),
       ...idleTimeout(timeouts),
@@ -126,33 +124,47 @@ function pathRewrite(change: PathChange): Pick<envoy.RouteAction, "prefix_rewrit
   return { regex_rewrite: { pattern: { regex: "^.*$" }, substitution } };
 }
 
+/** Where requests go, and the host that they are given, by the backend or else by the rule. */
 function destination(
   route: Route,
+  { rewrite }: Forward,
   backends: readonly WeightedBackend[],
   first: WeightedBackend,
   scheme: Place["scheme"],
 ): envoy.RouteAction {
   const apart = eachItsOwn(route.action);
-  if (backends.length === 1 && !apart) return { cluster: clusterOf(first) };
+  const ofRule = rewrite?.hostname ?? hostChange(route.requestHeaders);
+  if (backends.length === 1 && !apart) {
+    return { cluster: clusterOf(first), ...hostField(ownHost(first) ?? ofRule) };
+  }
+  // What the route says would overwrite what Envoy does for a weighted cluster before.
+  const hostsApart = backends.some((backend) => ownHost(backend) !== undefined);
   return {
     weighted_clusters: {
-      clusters: backends.map((backend) => {
-        const host = backend.rewrite?.hostname ?? hostChange(backend.requestHeaders);
-        return {
-          name: clusterOf(backend),
-          weight: backend.weight,
-          ...(apart
-            ? headerFields(
-              inTurn(route.requestHeaders, backend.requestHeaders),
-              inTurn(route.responseHeaders, backend.responseHeaders),
-            )
-            : {}),
-          ...(host === undefined ? {} : { host_rewrite_literal: host }),
-          ...(backends.length > 1 ? filterConfigs(sessionConfig(backend, scheme)) : {}),
-        };
-      }),
+      clusters: backends.map((backend) => ({
+        name: clusterOf(backend),
+        weight: backend.weight,
+        ...(apart
+          ? headerFields(
+            inTurn(route.requestHeaders, backend.requestHeaders),
+            inTurn(route.responseHeaders, backend.responseHeaders),
+          )
+          : {}),
+        ...(hostsApart ? hostField(ownHost(backend) ?? ofRule) : {}),
+        ...(backends.length > 1 ? filterConfigs(sessionConfig(backend, scheme)) : {}),
+      })),
     },
+    ...(hostsApart ? {} : hostField(ofRule)),
   };
+}
+
+/** The host that the filters of a backend give to requests for it. */
+function ownHost({ rewrite, requestHeaders }: WeightedBackend): string | undefined {
+  return rewrite?.hostname ?? hostChange(requestHeaders);
+}
+
+function hostField(host: string | undefined): Pick<envoy.RouteAction, "host_rewrite_literal"> {
+  return host === undefined ? {} : { host_rewrite_literal: host };
 }
 
 function clusterOf({ target }: WeightedBackend): string {
