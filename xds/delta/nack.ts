@@ -31,6 +31,11 @@ export function blame(
   }));
 }
 
+/** Whether Envoy's words are cut off, as they are after 4,096 characters: then it may have refused more than it names. */
+export function isCutOff(message: string): boolean {
+  return message.endsWith("...(truncated)");
+}
+
 /** Where `NAME:` is said of just this name, which may be the beginning or the end of another. */
 function positionOf(name: string, message: string): number | undefined {
   for (let at = message.indexOf(`${name}:`); at >= 0; at = message.indexOf(`${name}:`, at + 1)) {

@@ -11,7 +11,7 @@ import type { ResourceId } from "../../controllers/ir/mod.ts";
 import type { ProxyResources } from "../cache.ts";
 import { type ResourceType, typeUrls, type XdsResource } from "../types.ts";
 import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
-import { blame } from "./nack.ts";
+import { blame, isCutOff } from "./nack.ts";
 import { Departures } from "./departures.ts";
 import { Readiness } from "./readiness.ts";
 import { Subscription, type Subscriptions } from "./subscription.ts";
@@ -195,25 +195,28 @@ export class DeltaStream {
     }
     const message = request.error_detail?.message ?? "";
     const refused = request.error_detail ? blame(sent.type, names, message) : new Map<string, string>();
-    if (!refused) {
-      // Nobody knows which: each is sent again by itself.
-      for (const name of names) subscription.alone.add(name);
-      return;
-    }
     for (const resource of sent.resources) {
-      const { id, name, version, needs } = resource, complaint = refused.get(name);
+      const { id, name, version, needs } = resource, complaint = refused?.get(name);
       if (complaint !== undefined) {
         subscription.refused.set(name, version);
+        subscription.keepsHeld(name);
         outcomes.push({ type: "nacked", id, version, message: complaint });
+      } else if (!refused || refused.size > 0 && isCutOff(message)) {
+        // Nobody knows whether it was taken: it is sent again by itself.
+        subscription.alone.add(name);
+        subscription.owed.add(name);
       } else {
         subscription.refused.delete(name);
         subscription.alone.delete(name);
+        // Of a response that it refuses in part Envoy remembers nothing: to the next stream it would not say that it has this one.
+        if (refused.size > 0) subscription.owed.add(name);
         // Endpoints may be acknowledged before the proxy asks for them.
         const kept = subscription.wants(name) || sent.type === "endpoints";
         if (kept) subscription.held.set(name, { version, needs });
         outcomes.push({ type: "acked", id, version });
       }
     }
+    if (!refused) return;
     for (const name of sent.removed) outcomes.push({ type: "acked", id: subscription.id(name) });
   }
 
@@ -323,6 +326,7 @@ export class DeltaStream {
       for (const name of [...resources.map(({ name }) => name), ...removed]) {
         if (subscription.inFlight.get(name) !== nonce) continue;
         subscription.inFlight.delete(name);
+        subscription.owed.add(name); // Perhaps it has taken it: it is sent whatever there is by now.
         subscription.touch(name);
       }
     }

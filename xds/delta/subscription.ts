@@ -51,6 +51,13 @@ export class Subscription {
     if (!this.inFlight.has(name)) this.dirty.add(name);
   }
 
+  /** The proxy has not taken the version that it was given last, and keeps what it had. */
+  keepsHeld(name: string): void {
+    const held = this.held.get(name);
+    if (held) this.given.set(name, held.version);
+    else this.given.delete(name);
+  }
+
   /** Forgets a resource that the proxy is no longer interested in. */
   forget(name: string): void {
     this.names.delete(name);

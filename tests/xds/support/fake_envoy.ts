@@ -54,6 +54,8 @@ export class FakeEnvoy {
   /** What would have cost requests. */
   readonly harm: string[] = [];
   readonly #held = new Map<ResourceType, Map<string, XdsResource>>();
+  /** What it will say to the next stream that it has: nothing of a response that it has refused in part. */
+  readonly #remembered = new Map<ResourceType, Map<string, string>>();
   readonly #names = new Map<ResourceType, Set<string>>();
   /** The versions in which clusters serve: a new one only once it has heard of its endpoints. */
   readonly active = new Map<string, string>();
@@ -81,7 +83,9 @@ export class FakeEnvoy {
       if (!wildcard && names.length === 0) continue;
       this.outbox.push(request(type, {
         ...(wildcard ? {} : { resource_names_subscribe: names }),
-        initial_resource_versions: Object.fromEntries(this.versions(type)),
+        initial_resource_versions: Object.fromEntries(
+          [...this.#rememberedOf(type)].filter(([name]) => this.#of(type).has(name)),
+        ),
       }));
     }
   }
@@ -144,6 +148,9 @@ export class FakeEnvoy {
         if (this.#namesOf("routes").delete(name)) note(unsubscribe, "routes", name);
       }
     }
+    const remembered = this.#rememberedOf(type);
+    if (refused.length === 0) { for (const { name, version } of resources) remembered.set(name, version); }
+    for (const name of removed) remembered.delete(name);
     this.outbox.push(
       refused.length > 0
         ? nack(
@@ -164,6 +171,12 @@ export class FakeEnvoy {
     let held = this.#held.get(type);
     if (!held) this.#held.set(type, held = new Map());
     return held;
+  }
+
+  #rememberedOf(type: ResourceType): Map<string, string> {
+    let versions = this.#remembered.get(type);
+    if (!versions) this.#remembered.set(type, versions = new Map());
+    return versions;
   }
 
   #namesOf(type: ResourceType): Set<string> {
