@@ -356,6 +356,21 @@ Deno.test("replicas: that a proxy has come is never told before what it lacks", 
   assertEquals(new Set(many.map((origin) => first.verdict(origin))), new Set(["programmed 1"]));
 });
 
+Deno.test("replicas: proxies that are there before anything is known of their Gateway are expected all the same", () => {
+  const replicas = new Replicas(2), [first, second] = replicas.worlds as [LedgerWorld, LedgerWorld];
+  replicas.all((world) => world.expect("p1"));
+  replicas.talk();
+  new SimProxy(second, "p1").connect();
+  replicas.elect(second);
+  replicas.all((world) => world.contribute("a", 1, piece("a", "ok")));
+  replicas.talk();
+  const proxy = new SimProxy(second, "p1");
+  proxy.connected = true;
+  proxy.takeAll();
+  replicas.talk();
+  assertEquals([first.verdict("a"), second.verdict("a")], ["pending 1", "programmed 1"]);
+});
+
 Deno.test("replicas: a proxy of another one that is silent is left out on its word", async () => {
   const { replicas, first, second, one, two } = pair();
   one.takeAll();

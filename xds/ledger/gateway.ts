@@ -317,7 +317,7 @@ export class GatewayLedger {
 
   /** Whether nothing is known any more. */
   get idle(): boolean {
-    return this.#entries.size === 0 && this.#progress.empty && this.#peers.empty;
+    return this.#entries.size === 0 && this.#wanted.length === 0 && this.#progress.empty && this.#peers.empty;
   }
 
   /**
