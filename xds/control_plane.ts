@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { isIP } from "node:net";
 import type { Cluster } from "./wire/envoy/cluster.ts";
 import type { HttpFilter } from "./wire/envoy/listener.ts";
 import type { TransportSocket } from "./wire/envoy/tls.ts";
@@ -158,7 +159,7 @@ function transportSocket(options: ControlPlane): TransportSocket {
   };
 }
 
-/** Whether a host is an address, not a name. */
+/** Whether a host is an address, not a name. What only looks like one is a name that nobody has: Envoy refuses bad addresses. */
 export function isIpAddress(host: string): boolean {
-  return host.includes(":") || /^\d+\.\d+\.\d+\.\d+$/.test(host);
+  return isIP(host) !== 0;
 }

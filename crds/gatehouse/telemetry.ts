@@ -4,7 +4,7 @@
  * @module
  */
 import * as k from "../schema/build.ts";
-import { hostnamePattern, labelPattern } from "../schema/formats.ts";
+import { hostPattern, labelPattern } from "../schema/formats.ts";
 import type { Infer } from "../schema/types.ts";
 import { formatRule } from "./access_log_format.ts";
 
@@ -60,11 +60,7 @@ const collector = k.object({
     "A Service of the cluster.",
   ),
   host: k.optional(
-    k.string({
-      minLength: 1,
-      maxLength: 253,
-      pattern: `${hostnamePattern.replace("(\\*\\.)?", "")}|^[0-9a-f:]+$`,
-    }),
+    k.string({ minLength: 1, maxLength: 253, pattern: hostPattern }),
     "A DNS name or an IP address.",
   ),
   port: k.optional(port, "Port that it listens on; 4317 if absent."),

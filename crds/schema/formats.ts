@@ -40,6 +40,13 @@ export function isIPv6(text: string): boolean {
   return halves.length === 2 ? count < 8 : count === 8;
 }
 
+/** A label that no IPv4 address ends with: it has a letter. */
+const lastLabel = "([a-z]|[0-9][-a-z0-9]*[a-z])([-a-z0-9]*[a-z0-9])?";
+
+/** A DNS name, an IPv4 address, or what looks like an IPv6 address. */
+export const hostPattern = String
+  .raw`^(${label}\.)*${lastLabel}$|^${octet}(\.${octet}){3}$|^[0-9a-f]{0,4}(:[0-9a-f]{0,4}){2,7}$`;
+
 export const isIP = (text: string): boolean => isIPv4(text) || isIPv6(text);
 
 const units = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;

@@ -135,6 +135,8 @@ export const valid: readonly ValidCase[] = [
       },
     },
   },
+  { name: "tracing to a name with digits", spec: { tracing: { collector: { host: "1st.example.2nd" } } } },
+  { name: "tracing to an old address", spec: { tracing: { collector: { host: "192.0.2.1" } } } },
   { name: "tracing to an address", spec: { tracing: { collector: { host: "2001:db8::1" } } } },
 ];
 
@@ -207,6 +209,8 @@ export const invalid: readonly (readonly [field: string, says: string, spec: unk
     tracing: { collector: { service: { name: "a" }, host: "b" } },
   }],
   ["tracing.collector.host", "should match", { tracing: { collector: { host: "http://otel:4317" } } }],
+  ["tracing.collector.host", "should match", { tracing: { collector: { host: "10.0.0.256" } } }],
+  ["tracing.collector.host", "should match", { tracing: { collector: { host: "cafe:4317" } } }],
   ["tracing.collector.port", "less than or equal to 65535", {
     tracing: { collector: { host: "a", port: 65536 } },
   }],

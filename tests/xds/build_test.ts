@@ -195,6 +195,8 @@ Deno.test("clusters: one with an address looks it up itself", () => {
   const typeOf = (host: string) =>
     buildCluster({ name: "c", protocol: "h2c", address: { host, port: 1 } }).type;
   assertEquals([typeOf("192.0.2.1"), typeOf("2001:db8::1")], ["STATIC", "STATIC"]);
+  // Envoy would refuse it as an address, and with it every listener that is traced.
+  assertEquals([typeOf("10.0.0.256"), typeOf("cafe:4317")], ["STRICT_DNS", "STRICT_DNS"]);
 });
 
 Deno.test("endpoints: zones, and those that drain come second", () => {
