@@ -356,6 +356,27 @@ Deno.test("replicas: that a proxy has come is never told before what it lacks", 
   assertEquals(new Set(many.map((origin) => first.verdict(origin))), new Set(["programmed 1"]));
 });
 
+Deno.test("replicas: of what changes within a generation, an older word of another one says nothing for long", () => {
+  const { replicas, first, one, two } = pair();
+  one.takeAll();
+  two.takeAll();
+  replicas.talk();
+  assertEquals(first.verdict("a"), "programmed 1");
+  // As a Secret does to a listener.
+  replicas.all((world) => world.contribute("a", 1, piece("a", "renewed")));
+  first.settle();
+  one.takeAll();
+  replicas.talk();
+  assertEquals(first.verdict("a"), "pending 1");
+  two.restart();
+  two.takeAll();
+  replicas.talk();
+  assertEquals(first.verdict("a"), "programmed 1");
+  two.restart();
+  replicas.talk();
+  assertEquals(first.verdict("a"), "programmed 1", "who restarts later revokes nothing");
+});
+
 Deno.test("replicas: proxies that are there before anything is known of their Gateway are expected all the same", () => {
   const replicas = new Replicas(2), [first, second] = replicas.worlds as [LedgerWorld, LedgerWorld];
   replicas.all((world) => world.expect("p1"));

@@ -17,6 +17,8 @@ export interface Entry {
   /** The expected proxies that do not have it yet. */
   readonly waiting: Set<ProxyState>;
   verdict: Verdict | undefined;
+  /** Replicas whose last word may be about what it was before, since its generation is the same. */
+  doubted: Set<string> | undefined;
 }
 
 export class Entries {
@@ -62,6 +64,7 @@ export class Entries {
       latched: false,
       waiting: new Set(),
       verdict: this.#entries.get(origin)?.verdict,
+      doubted: undefined,
     };
     this.#entries.set(origin, entry);
     return entry;

@@ -103,6 +103,12 @@ export class GatewayLedger {
       const entry = this.#entries.get(origin);
       return entry ? [entry] : [];
     });
+    for (const { origin, waiting } of news.contributions ?? []) {
+      const entry = this.#entries.get(origin);
+      if (!entry?.doubted?.delete(source) || !entry.latched || waiting.length === 0) continue;
+      entry.latched = false;
+      this.#await(entry, now);
+    }
     for (const entry of [...concerned]) {
       for (const proxy of [...entry.waiting]) this.#arrived(proxy, entry);
       if (entry.verdict) this.#judge(entry);
@@ -195,7 +201,11 @@ export class GatewayLedger {
       this.#sinks.news(origin);
       return;
     }
-    this.#await(this.#entries.put(contribution, this.#seq), now);
+    const entry = this.#entries.put(contribution, this.#seq), { generation } = contribution;
+    if (before?.contribution.generation === generation) {
+      entry.doubted = this.#peers.sourcesOn(origin, generation);
+    }
+    this.#await(entry, now);
   }
 
   /** Other proxies are expected. */

@@ -66,6 +66,14 @@ export class Peers {
     });
   }
 
+  /** The replicas that have told of a contribution in that generation. */
+  sourcesOn(origin: Origin, generation: number): Set<string> {
+    return new Set(
+      [...this.#peers].filter(([, { contributions }]) => contributions.get(origin)?.generation === generation)
+        .map(([source]) => source),
+    );
+  }
+
   /** What proxies of theirs say against a contribution as it is in that generation. */
   complaints(origin: Origin, generation: number): readonly string[] {
     return [...this.#peers.values()].flatMap(({ contributions }) => {
