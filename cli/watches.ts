@@ -139,6 +139,7 @@ async function follow(
     health: tell,
     version: () => discovery.versionOf(kind),
     installed: (signal) => discovery.changed(signal),
+    doubted: () => discovery.poke(),
     namespace,
     labelSelector,
     fieldSelector: object && `metadata.name=${object.name}`,

@@ -21,6 +21,9 @@ export interface DiscoveryOptions {
 /** How long after a poke to look again, in milliseconds. */
 const soon = 1000;
 
+/** Where the kinds are that need no installation. */
+const core = "/api/v1";
+
 interface ResourceList {
   readonly resources?: readonly {
     readonly name: string;
@@ -170,7 +173,8 @@ export class Discovery {
         ) => [name, kind]),
       );
     } catch (error) {
-      if (isStatus(error, 404)) return new Map();
+      // Each API server has this one: it must be something before it that answers.
+      if (isStatus(error, 404) && path !== core) return new Map();
       throw error;
     }
   }

@@ -9,7 +9,7 @@ import type { Clock } from "../controllers/runtime/clock.ts";
 import { type Log, silentLog } from "../controllers/runtime/log.ts";
 import { linkSignals } from "../controllers/runtime/signals.ts";
 import { Backoff } from "./backoff.ts";
-import { isStatus } from "./errors.ts";
+import { isStatus, type KubeError } from "./errors.ts";
 import { list, type Listing, type Selection } from "./list.ts";
 import { trim as trimAway } from "./trim.ts";
 import type { WatchEvent } from "./types.ts";
@@ -34,8 +34,13 @@ export interface WatchOptions<T extends ApiObject> extends Omit<Selection, "vers
   readonly trim?: (object: T) => T;
   /** Told whenever the state changes. */
   readonly health?: (health: WatchHealth) => void;
-  /** Resolves when an absent kind may have been installed; it is looked for now and then anyway. */
+  /** Resolves when the kind may have been installed, in whatever version; it is looked for now and then anyway. */
   readonly installed?: (signal: AbortSignal) => Promise<void>;
+  /**
+   * Told when the server has nothing in the version that was asked for, so that it is looked up anew which one is served. If absent,
+   * the server is believed that there is no such kind.
+   */
+  readonly doubted?: () => void;
   /** Where it is denied, it is asked for again after so many milliseconds; as after any failure if absent. */
   readonly denied?: number | undefined;
   /** From 0 to 1; for tests. */
@@ -109,7 +114,7 @@ class Watch<T extends ApiObject> {
         }
       } catch (error) {
         if (signal.aborted) return;
-        pause = isStatus(error, 404) ? yield* this.#absent() : this.#failed(error);
+        pause = isStatus(error, 404) ? yield* this.#missing(error) : this.#failed(error);
       }
       if (pause !== undefined) await this.#pause(pause);
     }
@@ -201,6 +206,18 @@ class Watch<T extends ApiObject> {
     return { type: "set", object };
   }
 
+  /**
+   * A 404 may be about this version alone, or come from something before the server: a kind has gone once no version of it is served.
+   * Returns how long to wait before the next try.
+   */
+  async *#missing(error: KubeError): AsyncGenerator<WatchEvent<T>, number | undefined> {
+    const { doubted } = this.#options;
+    if (!doubted) return yield* this.#absent();
+    this.#resourceVersion = undefined;
+    doubted();
+    return this.#failed(error);
+  }
+
   /** A kind that is not served has no objects. Returns how long to wait before looking again. */
   async *#absent(): AsyncGenerator<WatchEvent<T>, number> {
     this.#tell({ state: "absent" });
@@ -250,8 +267,7 @@ class Watch<T extends ApiObject> {
     using linked = linkSignals(signal, woken.signal);
     const until = linked.signal;
     try {
-      const wakeUp = this.#state === "absent" ? installed?.(until) : undefined;
-      wakeUp?.then(() => woken.abort(), () => {});
+      installed?.(until).then(() => woken.abort(), () => {});
       await clock.sleep(milliseconds, { signal: until });
     } catch (error) {
       if (!until.aborted) throw error;
@@ -264,5 +280,5 @@ class Watch<T extends ApiObject> {
 function sameVersion(a: ApiObject, b: ApiObject): boolean {
   const { uid, resourceVersion } = a.metadata;
   return resourceVersion !== undefined && resourceVersion === b.metadata.resourceVersion &&
-    uid === b.metadata.uid;
+    uid === b.metadata.uid && a.apiVersion === b.apiVersion;
 }

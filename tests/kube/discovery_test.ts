@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import type { Kind, Version } from "../../crds/kind.ts";
 import { Discovery } from "../../kube/discovery.ts";
 import { ConnectionError, KubeError } from "../../kube/errors.ts";
-import { watch } from "../../kube/watch.ts";
+import { watch, type WatchHealth } from "../../kube/watch.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { type Asked, page, ScriptedClient, widget, widgets } from "./scripted_client.ts";
 
@@ -22,12 +22,12 @@ function resources(...kinds: readonly Kind[]): object {
   };
 }
 
-/** Answers one round of questions; a path that is not there is 404. */
+/** Answers one round of questions; a path that is not there is 404, but for that of the core, which is empty. */
 async function answer(server: ScriptedClient, paths: Readonly<Record<string, object>>): Promise<string[]> {
   const asked: Asked[] = [];
   while (!await server.idle()) asked.push(await server.next());
   for (const question of asked) {
-    const found = paths[question.path];
+    const found = paths[question.path] ?? (question.path === "/api/v1" ? resources() : undefined);
     if (found) question.answer(found);
     else question.refuse(404);
   }
@@ -86,6 +86,18 @@ Deno.test("half an answer changes nothing", async () => {
   assertEquals(discovery.versionOf(kind), "v1");
 });
 
+Deno.test("a 404 for what every API server has is none of an API server, and changes nothing", async () => {
+  const { server, discovery } = make();
+  const first = discovery.refresh();
+  await answer(server, { "/apis/example.com/v1": resources(kind) });
+  await first;
+  const second = discovery.refresh();
+  const rejected = assertRejects(() => second, KubeError);
+  for (let i = 0; i < 3; i++) (await server.next()).refuse(404);
+  await rejected;
+  assertEquals(discovery.versionOf(kind), "v1");
+});
+
 Deno.test("looks every minute and when poked, tells of changes only, survives failures", async () => {
   const { server, clock, discovery } = make();
   const stop = new AbortController();
@@ -128,6 +140,91 @@ Deno.test("after a poke it looks twice, and a poke while it looks is not lost", 
   stop.abort();
   await running;
   assertEquals(clock.pending, 0);
+});
+
+/** A watch and the discovery that it goes by, both under way: `v1` was served, and has one object. */
+async function follow() {
+  const { server, clock, discovery } = make();
+  const stop = new AbortController(), { signal } = stop, events: string[] = [], health: string[] = [];
+  const refreshed = discovery.refresh();
+  await answer(server, { "/apis/example.com/v1": resources(kind) });
+  await refreshed;
+  const looking = discovery.run(signal);
+  const watching = (async () => {
+    const options = {
+      clock,
+      version: () => discovery.versionOf(kind),
+      installed: (signal: AbortSignal) => discovery.changed(signal),
+      doubted: () => discovery.poke(),
+      health: ({ state }: WatchHealth) => health.push(state),
+      random: () => 0,
+      signal,
+    };
+    for await (const event of watch(server, kind, options)) {
+      assert(event.type === "replace");
+      events.push(
+        `replace ${event.objects.map(({ apiVersion, metadata }) => `${apiVersion} ${metadata.name}`)}`,
+      );
+    }
+  })();
+  (await server.next()).answer(page(1, [widget("a", 1)]));
+  const wire = (await server.next()).open();
+  wire.send("BOOKMARK", { metadata: { resourceVersion: "5" } });
+  await settle();
+  wire.end();
+  return {
+    server,
+    clock,
+    health,
+    /** The events since the last call. */
+    events: () => events.splice(0),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await Promise.all([looking, watching]);
+    },
+  };
+}
+
+Deno.test("a kind whose version is served no longer is listed in another one, and never without objects meanwhile", async () => {
+  await using run = await follow();
+  assertEquals(run.events(), ["replace example.com/v1 a"]);
+  (await run.server.next()).refuse(404);
+  await answer(run.server, { "/apis/example.com/v1beta1": resources(kind) });
+  const list = await run.server.next();
+  assertEquals([list.path, list.query.limit], ["/apis/example.com/v1beta1/widgets", "500"]);
+  list.answer(page(6, [{ ...widget("a", 1), apiVersion: "example.com/v1beta1" }]));
+  await settle();
+  assertEquals(
+    run.events(),
+    ["replace example.com/v1beta1 a"],
+    "the same version of it, as another one has it",
+  );
+});
+
+Deno.test("a stray 404 takes nothing away: what is served is listed again", async () => {
+  await using run = await follow();
+  (await run.server.next()).refuse(404);
+  await answer(run.server, { "/apis/example.com/v1": resources(kind) });
+  assert(await run.server.idle());
+  await run.clock.advance(800);
+  const list = await run.server.next();
+  assertEquals([list.path, list.query.limit], ["/apis/example.com/v1/widgets", "500"]);
+  list.answer(page(6, [widget("a", 1), widget("b", 6)]));
+  (await run.server.next()).open();
+  await settle();
+  assertEquals(run.events(), [
+    "replace example.com/v1 a",
+    "replace example.com/v1 a,example.com/v1 b",
+  ]);
+  assertEquals(run.health, ["watching", "failing", "watching"]);
+});
+
+Deno.test("a kind that is served in no version any more has no objects", async () => {
+  await using run = await follow();
+  (await run.server.next()).refuse(404);
+  await answer(run.server, {});
+  assertEquals(run.events(), ["replace example.com/v1 a", "replace "]);
+  assertEquals(run.health, ["watching", "failing", "absent"]);
 });
 
 Deno.test("a watch finds a kind as soon as it is installed", async () => {
