@@ -106,7 +106,7 @@ export function infrastructureController(
     if (there?.[labels.managedBy] === fieldManager || deletionTimestamp !== undefined) {
       return { requeueAfter: afterConflict };
     }
-    await apply(row, writtenOver(object, found), signal);
+    await apply(row, writtenOver(object, found, due.pods), signal);
     log.info("Applied an object of a Gateway", {
       gateway,
       object: nameOf(object),

@@ -20,6 +20,8 @@ export type ChildWrite =
     readonly kind: ChildKind;
     /** Just our fields; of an object that was observed, with its uid and the version that the write is made for. */
     readonly object: Child;
+    /** How many pods a Deployment starts with whose number is for others to say. */
+    readonly pods?: number;
     /** Why: the first field that is not as it should be; absent if there is no such object. */
     readonly differs?: string;
   }
@@ -40,29 +42,35 @@ export type ChildWrite =
     readonly namesake: string;
   };
 
-/** Compares an object as it should be with the one that was observed. */
+/**
+ * Compares an object as it should be with the one that was observed.
+ *
+ * @param pods how many a Deployment starts with whose number is for others to say
+ */
 export function dueFor(
   child: Child,
   gateway: GatewayKey,
   observed: ApiObject | undefined,
+  pods?: number,
 ): ChildWrite | undefined {
   const kind = child.kind as ChildKind, object = stamped(child);
-  if (observed === undefined) return { action: "apply", gateway, kind, object };
+  const apply = { action: "apply", gateway, kind, ...pods !== undefined && { pods } } as const;
+  if (observed === undefined) return { ...apply, object: withReplicas(object, undefined, pods) };
   if (!owns(child, observed)) return { action: "none", gateway, kind, namesake: namesake(child, observed) };
   // It is made anew once it is gone.
   if (observed.metadata.deletionTimestamp !== undefined) return undefined;
-  const over = writtenOver(object, observed), differs = difference(over, observed);
-  return differs === undefined ? undefined : { action: "apply", gateway, kind, object: over, differs };
+  const over = writtenOver(object, observed, pods), differs = difference(over, observed);
+  return differs === undefined ? undefined : { ...apply, object: over, differs };
 }
 
 /**
  * An object as it is to be written over the one that was observed: for that version of it, and with what others have chosen
  * in the fields that leave them a choice.
  */
-export function writtenOver(object: Child, observed: ApiObject): Child {
+export function writtenOver(object: Child, observed: ApiObject, pods?: number): Child {
   const { uid, resourceVersion } = observed.metadata;
   return {
-    ...withFamilies(withReplicas(object, observed), observed),
+    ...withFamilies(withReplicas(object, observed, pods), observed),
     metadata: { ...object.metadata, uid: uid!, resourceVersion: resourceVersion! },
   };
 }
@@ -71,11 +79,10 @@ export function writtenOver(object: Child, observed: ApiObject): Child {
  * Where the number of pods is for others to say, it is written as it is: to leave out a field that was applied before would
  * take it back, and one pod would be left. The write is only for the version that has this number.
  */
-function withReplicas(object: Child, observed: ApiObject): Child {
-  const { spec } = object as { readonly spec?: { readonly replicas?: number } };
-  const there = (observed as Partial<Deployment>).spec?.replicas;
-  if (object.kind !== "Deployment" || spec?.replicas !== undefined || there === undefined) return object;
-  return { ...object, spec: { ...spec, replicas: there } };
+function withReplicas(object: Child, observed: ApiObject | undefined, pods: number | undefined): Child {
+  if (pods === undefined) return object;
+  const { spec } = object as Partial<Deployment>, there = (observed as Partial<Deployment> | undefined)?.spec;
+  return { ...object, spec: { ...spec, replicas: there?.replicas ?? pods } };
 }
 
 /**

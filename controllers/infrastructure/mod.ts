@@ -21,6 +21,7 @@ import { type ChildWrite, dueFor, hashOf } from "./due.ts";
 import { annotations, authorityKey, paths } from "./names.ts";
 import { type Child, type ChildKind, type Plan, planOf } from "./plan.ts";
 import { quantity } from "./quantities.ts";
+import { firstPods, gatewaysOf, isAvailable } from "./workloads.ts";
 import type { ClusterWorld } from "./world.ts";
 
 export type { ChildWrite } from "./due.ts";
@@ -131,10 +132,20 @@ export function deriveInfrastructure(
     PodDisruptionBudget: graph.derive("budgets", plans, (plan) => disruptionBudget(plan, controllerName)),
   };
 
+  const workloadsOf = graph.index(
+    "workloads by gateway",
+    graph.union<ApiObject>("observed workloads", [
+      ["Deployment/", observed.Deployment],
+      ["DaemonSet/", observed.DaemonSet],
+    ]),
+    gatewaysOf,
+  );
   const compared = (kind: ChildKind, needs: readonly Table<ChildWrite>[] = []) =>
     graph.derive(`due for ${kind}s of gateways`, children[kind], (child, read, gateway) => {
       const { metadata: { namespace, name } } = child, found = read(observed[kind], `${namespace}/${name}`);
-      const write = dueFor(child, gateway, found);
+      const plan = kind === "Deployment" ? read(plans, gateway) : undefined;
+      const pods = plan && firstPods(plan, read(workloadsOf, gateway)?.values() ?? []);
+      const write = dueFor(child, gateway, found, pods);
       // Pods that start before these are as they should be would start with something else.
       return needs.some((table) => read(table, gateway) !== undefined) ? undefined : write;
     });
@@ -168,7 +179,7 @@ export function deriveInfrastructure(
       } else {
         if (name === plan.child && plan.kinds.has(kind)) return undefined;
         const successor = read(observed[plan.fleet.workload.kind], keyOf(plan));
-        if (isWhatServes(kind, name, plan) && !isAvailable(successor)) return undefined;
+        if (isWhatServes(kind, name, plan) && !isAvailable(successor, plan)) return undefined;
       }
       return { action: "delete", gateway: owner.gateway, kind, namespace, name, uid, resourceVersion };
     });
@@ -220,16 +231,4 @@ function inputOf(plan: Plan): ProxyInput {
 /** Whether an object that is wanted no longer is one that requests go through until its successor is there. */
 function isWhatServes(kind: ChildKind, name: string, plan: Plan): boolean {
   return kind === "Deployment" || kind === "DaemonSet" || name !== plan.child;
-}
-
-/** Whether all pods of a workload are there, as its controller sees it. */
-function isAvailable(workload: ApiObject | undefined): boolean {
-  const { metadata, status, spec } = (workload ?? {}) as Partial<ApiObject> & {
-    readonly spec?: { readonly replicas?: number };
-    readonly status?: { readonly [field: string]: number };
-  };
-  if (status === undefined || (status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return false;
-  return workload?.kind === "DaemonSet"
-    ? (status.numberAvailable ?? 0) >= (status.desiredNumberScheduled ?? 0)
-    : (status.availableReplicas ?? 0) >= (spec?.replicas ?? 1);
 }

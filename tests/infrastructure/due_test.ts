@@ -238,6 +238,57 @@ Deno.test("due: the number of pods is the autoscaler's, and is not taken back fr
   assertEquals(rows(rig), []);
 });
 
+Deno.test("due: what is autoscaled starts with as many pods as it takes the place of, and then has its autoscaler's", () => {
+  for (const [autoscaling, pods] of [[{ minReplicas: 2, maxReplicas: 60 }, 50], [{ maxReplicas: 20 }, 20]]) {
+    const rig = settled();
+    const fleet = (workload: Raw) => {
+      rig.fleet.set("spec", { workload });
+      rig.graph.settle();
+    };
+    const available = (table: "Deployment" | "DaemonSet", name: string, status: Raw) => {
+      const workload = rig.cluster[table].get(`default/${name}`) as Raw;
+      show(rig, { ...workload, status: { observedGeneration: 0, ...status } });
+    };
+    fleet({ kind: "DaemonSet" });
+    while (write(rig).length > 0);
+    available("DaemonSet", "web-gatehouse", { desiredNumberScheduled: 50, numberAvailable: 50 });
+    write(rig);
+
+    fleet({ autoscaling });
+    while (write(rig).length > 0);
+    assertEquals(observed(rig, "Deployment").spec.replicas, pods);
+    available("Deployment", "web-gatehouse", { availableReplicas: (pods as number) - 1 });
+    assertEquals(rows(rig), []);
+    available("Deployment", "web-gatehouse", { availableReplicas: pods });
+    assertEquals(write(rig), ["delete: unwanted DaemonSet/default/web-gatehouse"]);
+    const deployment = observed(rig, "Deployment");
+    show(rig, { ...deployment, spec: { ...deployment.spec, replicas: 7 } });
+    assertEquals(rows(rig), [], "the autoscaler's");
+
+    // By another name it is another one.
+    show(rig, { ...gatewayClass(), metadata: { ...gatewayClass().metadata, name: "second" } });
+    show(rig, gateway("web", [http], { spec: { gatewayClassName: "second" } }));
+    while (write(rig).length > 0);
+    const second = rig.cluster.Deployment.get("default/web-second");
+    assertEquals(second?.spec?.replicas, 7);
+  }
+});
+
+Deno.test("due: an autoscaled Deployment takes another's place with no fewer than it is to have at least", () => {
+  const rig = settled();
+  rig.fleet.set("spec", { workload: { autoscaling: { minReplicas: 3, maxReplicas: 9 } } });
+  show(rig, { ...gatewayClass(), metadata: { ...gatewayClass().metadata, name: "second" } });
+  show(rig, gateway("web", [http], { spec: { gatewayClassName: "second" } }));
+  while (write(rig).length > 0);
+  const successor = rig.cluster.Deployment.get("default/web-second") as Raw;
+  assertEquals(successor.spec.replicas, 3);
+  const spec = { ...successor.spec, replicas: 1 };
+  show(rig, { ...successor, spec, status: { observedGeneration: 0, availableReplicas: 2 } });
+  assertEquals(rows(rig), []);
+  show(rig, { ...successor, spec, status: { observedGeneration: 0, availableReplicas: 3 } });
+  assert(rows(rig).includes("unwanted Deployment/default/web-gatehouse"));
+});
+
 Deno.test("due: the family that the API server adds to a Service stays, until one is to be enough", () => {
   for (const ipFamilyPolicy of ["PreferDualStack", "RequireDualStack"] as const) {
     const rig = settled(), due = () => rig.due.get("Service/default/web") as Raw | undefined;
