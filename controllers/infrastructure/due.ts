@@ -77,12 +77,13 @@ export function writtenOver(object: Child, observed: ApiObject, pods?: number): 
 
 /**
  * Where the number of pods is for others to say, it is written as it is: to leave out a field that was applied before would
- * take it back, and one pod would be left. The write is only for the version that has this number.
+ * take it back, and one pod would be left. The write is only for the version that has this number. None at all is for nobody to
+ * choose: autoscalers leave a Deployment alone that has no pods, which would be for good.
  */
 function withReplicas(object: Child, observed: ApiObject | undefined, pods: number | undefined): Child {
   if (pods === undefined) return object;
   const { spec } = object as Partial<Deployment>, there = (observed as Partial<Deployment> | undefined)?.spec;
-  return { ...object, spec: { ...spec, replicas: there?.replicas ?? pods } };
+  return { ...object, spec: { ...spec, replicas: there?.replicas || pods } };
 }
 
 /**

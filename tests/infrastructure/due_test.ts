@@ -274,6 +274,24 @@ Deno.test("due: what is autoscaled starts with as many pods as it takes the plac
   }
 });
 
+Deno.test("due: what has no pods, which an autoscaler leaves alone, has minReplicas once it is autoscaled", () => {
+  const rig = settled();
+  const fleet = (workload: Raw) => {
+    rig.fleet.set("spec", { workload });
+    rig.graph.settle();
+    while (write(rig).length > 0);
+  };
+  fleet({ replicas: 0 });
+  assertEquals(observed(rig, "Deployment").spec.replicas, 0);
+  fleet({ autoscaling: { minReplicas: 2, maxReplicas: 9 } });
+  const deployment = observed(rig, "Deployment");
+  assertEquals(deployment.spec.replicas, 2);
+  // By whomever.
+  show(rig, { ...deployment, spec: { ...deployment.spec, replicas: 0 } });
+  const due = rig.due.get("Deployment/default/web") as Raw;
+  assertEquals([due.differs, due.object.spec.replicas], ["spec.replicas", 2]);
+});
+
 Deno.test("due: an autoscaled Deployment takes another's place with no fewer than it is to have at least", () => {
   const rig = settled();
   rig.fleet.set("spec", { workload: { autoscaling: { minReplicas: 3, maxReplicas: 9 } } });
