@@ -44,7 +44,10 @@ function podsOf({ kind, spec, status }: Workload): number {
 export function isAvailable(workload: ApiObject | undefined, { fleet }: Plan): boolean {
   const { kind, metadata, status, spec } = (workload ?? {}) as Partial<Workload>;
   if (status === undefined || (status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return false;
-  if (kind === "DaemonSet") return (status.numberAvailable ?? 0) >= (status.desiredNumberScheduled ?? 0);
+  // One that no node takes serves nobody.
+  if (kind === "DaemonSet") {
+    return (status.numberAvailable ?? 0) >= Math.max(status.desiredNumberScheduled ?? 0, 1);
+  }
   const least = fleet.workload.kind === "Deployment" ? fleet.workload.autoscaling?.minReplicas ?? 0 : 0;
   return (status.availableReplicas ?? 0) >= Math.max(spec?.replicas ?? 1, least);
 }

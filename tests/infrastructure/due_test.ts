@@ -211,6 +211,12 @@ Deno.test("due: the old kind of workload goes once the new one is there in full"
   ]);
   assertEquals(rows(rig), []);
   const set = observed(rig, "DaemonSet");
+  const nowhere = { desiredNumberScheduled: 0, numberAvailable: 0, currentNumberScheduled: 0 };
+  for (const observedGeneration of [0, 1]) {
+    const status = { ...nowhere, observedGeneration };
+    show(rig, { ...set, metadata: { ...set.metadata, generation: 1 }, status });
+    assertEquals(rows(rig), [], "not seen, or taken by no node");
+  }
   const status = { observedGeneration: 1, desiredNumberScheduled: 2, numberAvailable: 1 };
   show(rig, { ...set, metadata: { ...set.metadata, generation: 1 }, status });
   assertEquals(rows(rig), []);
