@@ -132,6 +132,15 @@ function refusal({ spec }: Gateway): Fault | undefined {
       message: `Cannot use an address of type "${odd.type}": only IPAddress is supported`,
     };
   }
+  // To leave it out could show to everybody what was meant for the cluster.
+  for (const [i, { routability }] of (spec.addresses ?? []).entries()) {
+    if (!routability) continue;
+    return {
+      reason: "UnsupportedAddress",
+      message: `spec.addresses[${i}].routability: "${routability}" is not supported, remove it; ` +
+        "an EnvoyFleet's spec.service.type says who reaches the Gateway",
+    };
+  }
   return undefined;
 }
 
