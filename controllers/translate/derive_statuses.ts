@@ -14,6 +14,7 @@ import type { GatewayCluster } from "./clusters.ts";
 import { type Fault, join } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import { type Installed, installed, unseen } from "./definitions.ts";
+import { tcpPorts } from "./endpoints.ts";
 import { dueForOwn, dueForPolicy, dueForRoute, type StatusWrite } from "./due.ts";
 import type { GatewayState, OwnerState } from "./gateway_state.ts";
 import { deriveFleetStatuses } from "./fleet_status.ts";
@@ -170,7 +171,7 @@ function derivePolicyStatuses(graph: Graph, world: World, tables: StatusTables):
       policies: (service) => read(policiesByService, service),
       ports: (service) => {
         const found = read(world.objects.Service, service);
-        return found && new Map(found.spec.ports?.map(({ port, name = "" }) => [port, name]));
+        return found && new Map(tcpPorts(found).map(({ port, name = "" }) => [port, name]));
       },
       clusters: (service) => read(byService, service),
       verdict: (gateway, service) => read(world.verdicts, within(gateway, `Service/${service}`)),

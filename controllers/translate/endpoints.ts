@@ -16,6 +16,11 @@ const serviceLabel = "kubernetes.io/service-name";
 /** The families of a Service that does not say; an API server of Kubernetes fills them in. */
 const everyFamily = ["IPv4", "IPv6"] as const;
 
+/** The ports that can be asked; one for UDP may have the same number as one of them. */
+export function tcpPorts({ spec: { ports = [] } }: Service): NonNullable<Service["spec"]["ports"]> {
+  return ports.filter(({ protocol = "TCP" }) => protocol === "TCP");
+}
+
 /** The Service of an EndpointSlice, as `namespace/name`. */
 export function serviceOf({ metadata }: EndpointSlice): readonly string[] {
   const name = metadata.labels?.[serviceLabel];
@@ -63,10 +68,9 @@ function candidatesOf(
   service: Service | undefined,
   slices: Group<EndpointSlice> | undefined,
 ): ReadonlyMap<string, Candidate> {
-  const { ports = [], ipFamilies = [] } = service?.spec ?? {};
-  const isWanted = ({ port, protocol = "TCP" }: (typeof ports)[number]) =>
-    port === servicePort && protocol === "TCP";
-  const portName = ports.find(isWanted)?.name ?? "";
+  const { ipFamilies = [] } = service?.spec ?? {};
+  const ports = service ? tcpPorts(service) : [];
+  const portName = ports.find(({ port }) => port === servicePort)?.name ?? "";
   const families: readonly string[] = ipFamilies.length > 0 ? ipFamilies : everyFamily;
   const candidates = new Map<string, Candidate>();
   for (const slice of slices?.values() ?? []) {

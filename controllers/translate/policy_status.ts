@@ -21,7 +21,7 @@ export interface DesiredAncestor {
 export interface PolicyFacts {
   /** The policies for a Service. */
   readonly policies: (service: Key) => Group<Policy> | undefined;
-  /** The names of a Service's ports, by number; `undefined` if there is no such Service. */
+  /** The names of a Service's TCP ports, by number; `undefined` if there is no such Service. */
   readonly ports: (service: Key) => ReadonlyMap<number, string> | undefined;
   /** The clusters that Gateways are meant to have of a Service. */
   readonly clusters: (service: Key) => Group<GatewayCluster> | undefined;
@@ -87,7 +87,7 @@ function missing(targets: readonly PolicyTarget[], { ports }: PolicyFacts): Faul
     if (section === undefined || known.includes(section)) continue;
     const names = enumerate(known.map((name) => `"${name}"`));
     const message = `Cannot find port "${section}" of Service "${service}": ` +
-      (names ? `its ports are ${names}` : "it has none");
+      (names ? `its TCP ports are ${names}` : "it has none");
     return { reason: "TargetNotFound", message };
   }
   return undefined;
