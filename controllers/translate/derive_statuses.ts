@@ -145,6 +145,7 @@ function deriveOwnerStatuses(
       shortfall: shortfall(key, read),
       requested,
       attachedListenerSets,
+      allListeners: [...state.owners.values()].flatMap(({ listeners }) => listeners),
       clientCertificate,
     });
   });

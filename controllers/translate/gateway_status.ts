@@ -19,6 +19,8 @@ export interface GatewayFacts extends OwnerFacts {
   /** The addresses that it asks for. */
   readonly requested: readonly string[];
   readonly attachedListenerSets: number;
+  /** Those of ListenerSets included: what clients have to show is the Gateway's to say there, too. */
+  readonly allListeners: readonly ListenerState[];
   /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
   readonly clientCertificate: string | Fault | undefined;
 }
@@ -40,7 +42,7 @@ export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredSt
       ),
       resolvedRefs(owner.listeners, facts.clientCertificate),
       ...addressesAssigned(facts),
-      ...insecureFrontend(owner.listeners),
+      ...insecureFrontend(facts.allListeners),
     ],
     listeners: listenerStatuses(owner, progress, facts),
     attachedListenerSets: facts.attachedListenerSets,
