@@ -9,7 +9,7 @@ import type {
   HTTPRouteFilter,
   LocalObjectReference,
 } from "../../crds/mod.ts";
-import type { Cors, Fraction, HeaderChanges } from "../ir/mod.ts";
+import type { Cors, Fraction, Header, HeaderChanges } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import type { Config } from "./config.ts";
 import { readCors } from "./cors.ts";
@@ -174,10 +174,6 @@ function readHeaders(
   config: Config,
 ): HeaderChanges | Fault {
   const { set = [], add = [], remove = [] } = filter ?? {};
-  const lower = ({ name, value }: { readonly name: string; readonly value: string }) => ({
-    name: name.toLowerCase(),
-    value,
-  });
   if (config.validate) {
     const fields = [
       ...set.map(({ name, value }, i) => ({ change: "set" as const, i, name, value })),
@@ -189,5 +185,15 @@ function readHeaders(
       if (problem) return { reason: "UnsupportedValue", message: `${where}.${change}[${i}]: ${problem}` };
     }
   }
-  return { set: set.map(lower), add: add.map(lower), remove: remove.map((name) => name.toLowerCase()) };
+  return { set: firstOfEach(set), add: firstOfEach(add), remove: remove.map((name) => name.toLowerCase()) };
+}
+
+/** Of headers with equivalent names the first counts, as HTTPHeader has it. */
+function firstOfEach(headers: readonly Header[]): readonly Header[] {
+  const byName = new Map<string, Header>();
+  for (const { name: given, value } of headers) {
+    const name = given.toLowerCase();
+    if (!byName.has(name)) byName.set(name, { name, value });
+  }
+  return [...byName.values()];
 }
