@@ -102,6 +102,8 @@ export function headerFault(
 /** Why a text cannot be the path that a request or a redirect is given; `undefined` if it can. */
 export function pathFault(path: string): string | undefined {
   if (!fieldValue.test(path)) return "the path holds control characters, remove them";
+  // Nothing at all stands for the root.
+  if (path !== "" && !path.startsWith("/")) return `"${path}" is not a path, begin it with a slash`;
   return undefined;
 }
 

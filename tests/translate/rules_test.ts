@@ -222,7 +222,7 @@ Deno.test("validation: names, paths and hostnames", () => {
     "x".repeat(257),
   ]);
   check(literalFault, ["/", "/a/", "/%20", "/*"], ["", "a", " /", "/a?b", "/#", "/a\nb"]);
-  check(pathFault, ["", "/", "/a\\1", "/%41"], ["/a\nb", "/\0", "\r"]);
+  check(pathFault, ["", "/", "/a\\1", "/%41"], ["/a\nb", "/\0", "\r", "new", "?a", " /", "example.com/"]);
   check(hostnameFault, ["a", "a.b-c.d", "1.2"], [
     "",
     "*.a",
