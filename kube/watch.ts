@@ -171,7 +171,8 @@ class Watch<T extends ApiObject> {
       resourceVersion,
       // At random, so that the watches of many replicas do not end all at once.
       timeoutSeconds: Math.floor(300 + 300 * this.#random()),
-      silence: this.#bookmarks ? times.silence : undefined,
+      silence: times.silence,
+      bookmarks: this.#bookmarks,
       opened: () => {
         this.#backoff.healthy();
         this.#tell({ state: "watching" });

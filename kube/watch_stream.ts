@@ -22,8 +22,10 @@ export interface StreamOptions extends Selection {
   readonly resourceVersion: string;
   /** After how many seconds the server is to end it. */
   readonly timeoutSeconds: number;
-  /** Cuts the stream once nothing has come for that many milliseconds. */
-  readonly silence?: number | undefined;
+  /** Cuts the stream once nothing has come for that many milliseconds, from a server that is known to send bookmarks. */
+  readonly silence: number;
+  /** Whether it is known to from the start; by the first bookmark of the stream it is known, too. */
+  readonly bookmarks: boolean;
   /** Called once the server has agreed to watch. */
   readonly opened?: () => void;
   readonly signal: AbortSignal;
@@ -75,21 +77,20 @@ export async function* watchStream<T extends ApiObject>(
       abortSignal: cut.signal,
     });
     options.opened?.();
-    let heard = clock.monotonic();
-    if (silence !== undefined) {
-      // One timer that looks at when something came last costs less than one for every line.
-      const listen = (wait: number): Disposable =>
-        clock.timer(wait, () => {
-          const left = heard + silence - clock.monotonic();
-          if (left > 0) timer = listen(left);
-          else cut.abort(overdue);
-        });
-      let timer = listen(silence);
-      scope.defer(() => timer[Symbol.dispose]());
-    }
+    let heard = clock.monotonic(), { bookmarks } = options;
+    // One timer that looks at when something came last costs less than one for every line.
+    const listen = (wait: number): Disposable =>
+      clock.timer(wait, () => {
+        const left = heard + silence - clock.monotonic();
+        if (left <= 0 && bookmarks) cut.abort(overdue);
+        else timer = listen(left > 0 ? left : silence);
+      });
+    let timer = listen(silence);
+    scope.defer(() => timer[Symbol.dispose]());
     for await (const line of linesOf(bytes, mostLineBytes, { signal: cut.signal })) {
       heard = clock.monotonic();
       const change = parse<T>(kind, line);
+      if (change.type === "BOOKMARK") bookmarks = true;
       yield change.type === "BOOKMARK" || !options.metadataOnly
         ? change
         : { ...change, object: typed(change.object, kind, options) };

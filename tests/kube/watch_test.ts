@@ -332,6 +332,21 @@ Deno.test("where bookmarks come, three minutes without a word are enough", async
   assertEquals((await run.server.next()).query.resourceVersion, "6");
 });
 
+Deno.test("a bookmark tells in the very first stream that three minutes without a word are enough", async () => {
+  for (const after of [60_000, 200_000]) {
+    await using run = new Run({ random: () => 0.99 });
+    const wire = await run.begin();
+    await run.clock.advance(after);
+    wire.send("BOOKMARK", { metadata: { resourceVersion: "5" } });
+    await run.events();
+    await run.clock.advance(179_999);
+    assert(!wire.cancelled);
+    await run.clock.advance(1);
+    assert(wire.cancelled);
+    assertEquals((await run.server.next()).query.resourceVersion, "5");
+  }
+});
+
 Deno.test("streams that end at once are met with pauses", async () => {
   await using run = new Run();
   const wire = await run.begin();
