@@ -67,8 +67,9 @@ export function infrastructureController(
   async function write(row: Key, due: ChildWrite, signal: AbortSignal): Promise<Again | void> {
     const { gateway } = due;
     if (due.action === "none") {
-      counted?.(due.kind, "namesake");
-      return refuse(row, { gateway, reason: "NoResources", message: due.namesake });
+      const { reason, message } = due;
+      counted?.(due.kind, reason === "NoResources" ? "namesake" : "refused");
+      return refuse(row, { gateway, reason, message });
     }
     if (due.action === "delete") {
       const { namespace, name, uid, resourceVersion } = due;

@@ -34,12 +34,13 @@ export type ChildWrite =
     readonly uid: string;
     readonly resourceVersion: string;
   }
-  /** Nothing may be written: there is an object of that name that is not the Gateway's. */
+  /** Nothing can be written: there is an object of that name that is not the Gateway's, or that must not be changed so. */
   | {
     readonly action: "none";
     readonly gateway: GatewayKey;
     readonly kind: ChildKind;
-    readonly namesake: string;
+    readonly reason: "NoResources" | "Invalid";
+    readonly message: string;
   };
 
 /**
@@ -56,11 +57,14 @@ export function dueFor(
   const kind = child.kind as ChildKind, object = stamped(child);
   const apply = { action: "apply", gateway, kind, ...pods !== undefined && { pods } } as const;
   if (observed === undefined) return { ...apply, object: withReplicas(object, undefined, pods) };
-  if (!owns(child, observed)) return { action: "none", gateway, kind, namesake: namesake(child, observed) };
+  const none = { action: "none", gateway, kind } as const;
+  if (!owns(child, observed)) return { ...none, reason: "NoResources", message: namesake(child, observed) };
   // It is made anew once it is gone.
   if (observed.metadata.deletionTimestamp !== undefined) return undefined;
   const over = writtenOver(object, observed, pods), differs = difference(over, observed);
-  return differs === undefined ? undefined : { ...apply, object: over, differs };
+  if (differs !== undefined) return { ...apply, object: over, differs };
+  const message = keptClass(child, over);
+  return message === undefined ? undefined : { ...none, reason: "Invalid", message };
 }
 
 /**
@@ -70,7 +74,7 @@ export function dueFor(
 export function writtenOver(object: Child, observed: ApiObject, pods?: number): Child {
   const { uid, resourceVersion } = observed.metadata;
   return {
-    ...withFamilies(withReplicas(object, observed, pods), observed),
+    ...withClass(withFamilies(withReplicas(object, observed, pods), observed), observed),
     metadata: { ...object.metadata, uid: uid!, resourceVersion: resourceVersion! },
   };
 }
@@ -98,6 +102,25 @@ function withFamilies(object: Child, observed: ApiObject): Child {
   }
   const added = spec.ipFamilies.every((family, i) => family === there[i]);
   return added ? { ...object, spec: { ...spec, ipFamilies: there } } : object;
+}
+
+/** A load balancer keeps the class that it was made with, or none: the API server refuses a write that says otherwise, whole. */
+function withClass(object: Child, observed: ApiObject): Child {
+  const { spec } = object as Partial<Service>, there = (observed as Partial<Service>).spec;
+  if (object.kind !== "Service" || spec?.type !== "LoadBalancer" || there?.type !== "LoadBalancer") {
+    return object;
+  }
+  const { loadBalancerClass: _, ...others } = spec, { loadBalancerClass } = there;
+  return { ...object, spec: { ...others, ...loadBalancerClass !== undefined && { loadBalancerClass } } };
+}
+
+/** Says that a load balancer has another class than the one that is asked for; one that others gave it is no fault. */
+function keptClass(child: Child, over: Child): string | undefined {
+  const classOf = ({ spec }: Partial<Service>) => spec?.loadBalancerClass;
+  const { kind, metadata } = child, wanted = classOf(child as object), kept = classOf(over as object);
+  if (kind !== "Service" || wanted === undefined || wanted === kept) return undefined;
+  const has = kept === undefined ? "has no loadBalancerClass" : `has loadBalancerClass "${kept}"`;
+  return `Service "${metadata.namespace}/${metadata.name}" ${has}, which cannot become "${wanted}"; delete it to have it made anew, or ask for what it has`;
 }
 
 /** Whether an object is that of the Gateway which `child` is made for, and not of an earlier one of the same name. */

@@ -159,6 +159,16 @@ Deno.test("infrastructure: what lost the label that it is watched by gets it bac
   assertEquals(asked, ["get", "apply as gatehouse, uid u, version 7, force true"]);
 });
 
+Deno.test("infrastructure: what cannot be changed is told of without a request, until nobody asks for it", async () => {
+  const { asked, refusals, results, show, work } = rig();
+  const refusal = { gateway: "shop/web", reason: "Invalid", message: "no other class" } as const;
+  show({ action: "none", kind: "Service", ...refusal });
+  await work();
+  assertEquals([asked, results, refusals.get(row)], [[], ["refused"], refusal]);
+  show(undefined);
+  assertEquals(refusals.size, 0);
+});
+
 Deno.test("infrastructure: what is somebody else's is not touched, and told of until it is gone", async () => {
   const { asked, refusals, results, show, work } = rig(child({ ownerReferences: [] }));
   show(apply(child()));

@@ -147,7 +147,7 @@ Deno.test("due: what is not the Gateway's is not written, whoever's it is", () =
   const owned = (ownerReferences?: readonly unknown[]) => {
     show(rig, { ...service, metadata: { ...service.metadata, ownerReferences } });
     const [row] = rig.due.entries().map(([, due]) => due);
-    return row?.action === "none" ? row.namesake : row?.action;
+    return row?.action === "none" ? row.message : row?.action;
   };
   const remedy = "left alone; rename or delete it, or give the Gateway another name";
   assertEquals(owned(), `Service "default/web-gatehouse" was not made for this Gateway and is ${remedy}`);
@@ -349,6 +349,51 @@ Deno.test("due: the family that the API server adds to a Service stays, until on
     fleet({ ipFamilyPolicy, ipFamilies: ["IPv6", "IPv4"] });
     assertEquals(due()?.object.spec.ipFamilies, ["IPv6", "IPv4"]);
   }
+});
+
+Deno.test("due: a load balancer keeps its class, is told of, and gets all else that is wanted", () => {
+  const rig = settled(), due = () => rig.due.get("Service/default/web") as Raw | undefined;
+  const fleet = (service: Raw) => {
+    rig.fleet.set("spec", { service });
+    rig.graph.settle();
+  };
+  const remedy = "delete it to have it made anew, or ask for what it has";
+  fleet({ loadBalancerClass: "example.com/a", externalTrafficPolicy: "Local" });
+  assertEquals(due()?.object.spec.externalTrafficPolicy, "Local");
+  assertEquals(due()?.object.spec.loadBalancerClass, undefined);
+  write(rig);
+  assertEquals([due()?.action, due()?.reason, due()?.message], [
+    "none",
+    "Invalid",
+    `Service "default/web-gatehouse" has no loadBalancerClass, which cannot become "example.com/a"; ${remedy}`,
+  ]);
+
+  rig.hide(observed(rig, "Service") as ApiObject);
+  rig.graph.settle();
+  write(rig);
+  assertEquals(observed(rig, "Service").spec.loadBalancerClass, "example.com/a");
+  assertEquals(rows(rig), []);
+  fleet({ loadBalancerClass: "example.com/b", externalTrafficPolicy: "Cluster" });
+  assertEquals(due()?.object.spec.loadBalancerClass, "example.com/a");
+  write(rig);
+  assertEquals(observed(rig, "Service").spec.externalTrafficPolicy, "Cluster");
+  assertEquals(
+    due()?.message,
+    `Service "default/web-gatehouse" has loadBalancerClass "example.com/a", which cannot become "example.com/b"; ${remedy}`,
+  );
+  // What others chose, and what nobody asks for any more, is no fault.
+  fleet({});
+  write(rig);
+  assertEquals(observed(rig, "Service").spec.loadBalancerClass, "example.com/a");
+  assertEquals(rows(rig), []);
+
+  fleet({ type: "NodePort" });
+  assertEquals(due()?.object.spec.loadBalancerClass, undefined);
+  write(rig);
+  fleet({ loadBalancerClass: "example.com/b" });
+  assertEquals(due()?.object.spec.loadBalancerClass, "example.com/b");
+  write(rig);
+  assertEquals(rows(rig), []);
 });
 
 Deno.test("due: objects of a class that the Gateway has left go, but not those of another controller", () => {
