@@ -1,11 +1,12 @@
 /**
- * What backends are spoken to with, as their `appProtocol` has it, through a real Envoy.
+ * What clients may speak, and what backends are spoken to with, as their `appProtocol` has it, through a real Envoy.
  *
  * @module
  */
 import { assertEquals } from "@std/assert";
 import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
+import type { Echo } from "../xds/support/http.ts";
 import { type Raw, route, service, slice, to } from "./cluster.ts";
 import { any, parentRefs, serving } from "./serving.ts";
 
@@ -35,6 +36,40 @@ async function http2Backend() {
     },
   };
 }
+
+/** What is answered to a client that begins with HTTP/2, without TLS: its status and body. */
+async function overHttp2(port: number, path: string): Promise<readonly [status: unknown, body: string]> {
+  const session = http2.connect(`http://127.0.0.1:${port}`);
+  const done = Promise.withResolvers<readonly [unknown, string]>(), closed = Promise.withResolvers<void>();
+  session.on("error", done.reject);
+  session.on("close", () => closed.resolve());
+  const stream = session.request({ ":path": path, ":authority": "www.example.com" });
+  let status: unknown, body = "";
+  stream.setEncoding("utf8");
+  stream.on("error", done.reject);
+  stream.on("response", (headers) => status = headers[":status"]);
+  stream.on("data", (chunk) => body += chunk);
+  stream.on("end", () => done.resolve([status, body]));
+  stream.end();
+  try {
+    return await done.promise;
+  } finally {
+    session.destroy();
+    await closed.promise;
+  }
+}
+
+Deno.test("traffic: an HTTP listener takes HTTP/2 with prior knowledge, and no upgrade to it", async () => {
+  await using served = await serving(any, [route("a", { parentRefs, rules: [to("app")] })]);
+  const [status, body] = await overHttp2(served.port, "/new");
+  assertEquals([status, (JSON.parse(body) as Echo).path], [200, "/new"]);
+  const headers = {
+    connection: "Upgrade, HTTP2-Settings",
+    upgrade: "h2c",
+    "http2-settings": "AAMAAABkAAQAAP__",
+  };
+  assertEquals((await served.ask("/old", { headers })).status, 200, "and not 101");
+});
 
 Deno.test("traffic: kubernetes.io/h2c is HTTP/2 with prior knowledge", async () => {
   await using backend = await http2Backend();
