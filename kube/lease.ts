@@ -68,7 +68,8 @@ export async function elect(client: RestClient, options: ElectionOptions): Promi
   await new Election(client, options).run();
 }
 
-type Outcome = "held" | "other" | "failed";
+/** `late`: there was no answer in time, so that the connection is not trusted any more. */
+type Outcome = "held" | "other" | "late" | "failed";
 
 class Election {
   readonly #api: CoordinationV1NamespacedApi;
@@ -172,24 +173,31 @@ class Election {
       this.#log.warn("No longer leading", { reason });
       term.abort(new Error(`Lost the lease: ${reason}`));
     };
+    let pause = this.#retryPeriod;
     while (!term.signal.aborted) {
       const { clock } = this.#options;
       const left = Math.max(0, this.#renewed.monotonic + this.#renewDeadline - clock.monotonic());
       // Runs out in the middle of a request that hangs, too.
       using _timer = clock.timer(left, () => lose(`not renewed within ${this.#renewDeadline / 1000} s`));
-      await this.#sleep(this.#retryPeriod, term.signal);
+      await this.#sleep(pause, term.signal);
       if (term.signal.aborted) break;
-      if (await this.#try(true, term.signal) === "other") lose(`"${this.#holder}" has it`);
+      const outcome = await this.#try(true, term.signal);
+      if (outcome === "other") lose(`"${this.#holder}" has it`);
+      // The rest of the deadline is for another connection.
+      pause = outcome === "late" ? 0 : this.#retryPeriod;
     }
     return lost;
   }
 
-  /** Tries once to get the lease or to keep it. */
+  /** Tries once to get the lease or to keep it, for half of the deadline, so that a connection that is dead leaves time for another. */
   async #try(leading: boolean, signal: AbortSignal): Promise<Outcome> {
     const { clock } = this.#options;
     const sent = { monotonic: clock.monotonic(), wall: clock.now().getTime() };
     const late = new AbortController();
-    using _timer = clock.timer(this.#renewDeadline, () => late.abort(new SilentError("no answer in time")));
+    using _timer = clock.timer(
+      this.#renewDeadline / 2,
+      () => late.abort(new SilentError("no answer in time")),
+    );
     using inTime = linkSignals(signal, late.signal);
     try {
       const outcome = await this.#exchange(leading, inTime.signal);
@@ -197,7 +205,7 @@ class Election {
       return outcome;
     } catch (error) {
       if (!signal.aborted) this.#log.debug(leading ? "Cannot renew" : "Cannot acquire", { error });
-      return "failed";
+      return late.signal.aborted ? "late" : "failed";
     }
   }
 

@@ -5,7 +5,7 @@ import type {
   RequestOptions,
   RestClient,
 } from "@cloudydeno/kubernetes-apis/deps.ts";
-import { ConnectionError, KubeError } from "../../kube/errors.ts";
+import { ConnectionError, KubeError, SilentError } from "../../kube/errors.ts";
 import { elect, type ElectionOptions, type Leadership } from "../../kube/lease.ts";
 import { CountingSignal } from "../support/counting_signal.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
@@ -214,15 +214,37 @@ Deno.test("a renewal that hangs ends the term in time, too", async () => {
   faults.before = () => {};
 });
 
+Deno.test("a renewal that hangs costs its connection and not the lease: it is tried once more in time", async () => {
+  const leases = new Leases(), clock = new FakeClock();
+  const faults: { before?: Fault } = {}, given: { readonly at: number; readonly reason: unknown }[] = [];
+  await using a = new Candidate(leases.client("a", faults), clock, "a");
+  await quiet();
+  faults.before = ({ abortSignal }) =>
+    new Promise((_, reject) =>
+      abortSignal?.addEventListener("abort", () => {
+        given.push({ at: clock.monotonic(), reason: abortSignal.reason });
+        delete faults.before;
+        reject(abortSignal.reason);
+      })
+    );
+  await clock.advance(7000);
+  assertEquals(given.map(({ at }) => at), [7000], "half of the deadline after it was sent at 2 s");
+  assert(given[0]?.reason instanceof SilentError, "which retires the connection");
+  assertEquals(leases.log.slice(-2), ["a PUT", "a PUT"], "tried again at once");
+  await clock.advance(60_000);
+  assert(a.leads);
+  assertEquals([a.terms.length, leases.lease?.spec.leaseTransitions], [1, 0]);
+});
+
 Deno.test("validity counts from before the request was sent", async () => {
   const leases = new Leases(), clock = new FakeClock();
   const faults: { before?: Fault; after?: Fault } = {};
   await using a = new Candidate(leases.client("a", faults), clock, "a");
   await quiet();
   let slow = true;
-  // The renewal at 2 s is answered at 7 s, the next tries never.
+  // The renewal at 2 s is answered at 6 s, the next tries never.
   faults.after = async () => {
-    if (slow) await clock.sleep(5000);
+    if (slow) await clock.sleep(4000);
     slow = false;
     faults.before = () => {
       throw new ConnectionError("Cannot PUT: connection refused");
@@ -231,7 +253,7 @@ Deno.test("validity counts from before the request was sent", async () => {
   await clock.advance(11_999);
   assert(a.leads);
   await clock.advance(1);
-  assert(!a.leads, "10 s after 2 s, not after 7 s");
+  assert(!a.leads, "10 s after 2 s, not after 6 s");
   delete faults.before;
 });
 
