@@ -116,6 +116,12 @@ export function authorityController(options: AuthorityOptions): Controller<Autho
             { op: "add", path: "/data", value: data },
           ], { signal });
         }
+        if (reason === "broken") {
+          log.warn(
+            "Replaced what cannot sign in the Secret of the xDS authority: it takes pairs of a CA's certificate and its EC key on P-256, in PEM",
+            { secret: `${namespace}/${name}`, kept: file.authorities.length },
+          );
+        }
         log.info("Renewed the authority of the xDS servers", { reason, authorities: next.length });
       } catch (error) {
         if (!isConflict(error) && !isStatus(error, 404, 409)) throw error;

@@ -54,10 +54,16 @@ export class OwnCertificate {
 
   /** Keeps the certificate good, until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, log } = this.#options;
     while (true) {
-      await this.#renew(clock.now().getTime());
-      const left = this.#current ? this.#current.renew - clock.now().getTime() : Infinity;
+      let left = Infinity;
+      try {
+        await this.#renew(clock.now().getTime());
+        if (this.#current) left = this.#current.renew - clock.now().getTime();
+      } catch (error) {
+        // What there is goes on, and there is time left until it expires.
+        log.error("Cannot renew the certificate of this replica", { error });
+      }
       await this.#nap.sleep(clock, Math.max(soonest, Math.min(left, latest)), signal);
     }
   }
@@ -83,8 +89,8 @@ export class OwnCertificate {
     }
     const credentials = { ...this.#current.pair, authorities: bundleOf(authorities) };
     if (same(credentials, this.#told)) return;
-    this.#told = credentials;
     changed(credentials);
+    this.#told = credentials;
   }
 }
 

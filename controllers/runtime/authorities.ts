@@ -33,7 +33,7 @@ export const authorityTimes: AuthorityTimes = { life: 365 * day, overlap: 7 * da
 export interface AuthorityFile {
   /** The oldest first. */
   readonly authorities: readonly Authority[];
-  /** Whether there is anything in it that is none. */
+  /** Whether there is anything in it that is none, or none that can sign here. */
   readonly broken: boolean;
 }
 
@@ -55,11 +55,13 @@ export function readAuthorities(text: string): AuthorityFile {
 
 function authorityOf(certificate: string, key: string): Authority | undefined {
   try {
-    const read = new X509Certificate(certificate);
-    if (!read.ca || !read.checkPrivateKey(createPrivateKey(key))) return undefined;
+    const read = new X509Certificate(certificate), own = createPrivateKey(key);
+    // What `issue` can sign with.
+    if (own.asymmetricKeyDetails?.namedCurve !== "prime256v1") return undefined;
+    if (!read.ca || !read.checkPrivateKey(own)) return undefined;
     return {
       certificate: `${certificate}\n`,
-      key: `${key}\n`,
+      key: own.export({ type: "pkcs8", format: "pem" }) as string,
       notBefore: Date.parse(read.validFrom),
       notAfter: Date.parse(read.validTo),
     };

@@ -15,6 +15,7 @@ import type { Secret } from "../../crds/mod.ts";
 import { KubeError } from "../../kube/errors.ts";
 import type { Kube } from "../../kube/types.ts";
 import { FakeClock } from "../support/fake_clock.ts";
+import { foreignAuthority } from "../support/foreign_authority.ts";
 
 const hour = 3600_000, times: AuthorityTimes = { life: 30 * hour, overlap: 5 * hour, skew: 60_000 };
 const place = { namespace: "gatehouse-system", name: "gatehouse-xds-authority" };
@@ -54,7 +55,7 @@ class World {
     return Promise.resolve(this.secret);
   }
 
-  replica() {
+  replica(log = silentLog) {
     const graph = new Graph(), secrets = graph.source<Secret>("secrets"), time = graph.source<number>("time");
     const tables = deriveAuthority(graph, { secrets, time }, { ...place, times });
     const controller = authorityController({
@@ -64,7 +65,7 @@ class World {
       kube: this.kube,
       labels: { "app.kubernetes.io/managed-by": "gatehouse" },
       clock: this.clock,
-      log: silentLog,
+      log,
     });
     const look = () => {
       time.set("now", this.clock.now().getTime());
@@ -151,15 +152,59 @@ Deno.test("a Secret that is lost, broken or somebody else's heals", async () => 
   }
 });
 
+Deno.test("an authority of somebody's that cannot sign here is replaced, and the log says so", async () => {
+  const lines: unknown[] = [], log = { ...silentLog, warn: (...line: unknown[]) => lines.push(line) };
+  const world = new World(), leader = world.replica(log);
+  await leader.work();
+  assertEquals(lines, []);
+  const now = world.clock.now().getTime();
+  const { certificate, key } = await foreignAuthority("RSA", {
+    notBefore: new Date(now),
+    notAfter: new Date(now + hour),
+  });
+  const own = atob(world.secret!.data!["authorities.pem"]!);
+  world.edit({ "authorities.pem": btoa(own + certificate + key) });
+  leader.look();
+  assertEquals([leader.due(), leader.authorities().length], [["broken"], 1]);
+  await leader.work();
+  assertEquals(lines.map((line) => (line as unknown[])[1]), [
+    { secret: "gatehouse-system/gatehouse-xds-authority", kept: 1 },
+  ]);
+  leader.look();
+  assertEquals([leader.due(), atob(world.secret!.data!["authorities.pem"]!)], [[], own]);
+});
+
+Deno.test("a certificate that cannot be made is told of and tried again, with what there is meanwhile", async () => {
+  const lines: string[] = [], log = { ...silentLog, error: (line: string) => lines.push(line) };
+  const world = new World(), replica = world.replica();
+  await replica.work();
+  await using certificate = await certificateOf(world, replica, 3 * hour, log);
+  const [first] = certificate.told, [authority] = replica.authorities();
+  certificate.own.use([{ ...authority!, certificate: authority!.certificate + "\n", key: "none" }]);
+  await idle(world.clock);
+  await certificate.pass(60_000);
+  assertEquals(lines, Array(2).fill("Cannot renew the certificate of this replica"));
+  assertEquals([certificate.own.credentials, certificate.told.length], [first, 1]);
+  await certificate.see();
+  assertEquals(certificate.told.length, 1, "it is still good");
+  await certificate.pass(2 * hour);
+  assertEquals([certificate.told.length, lines.length], [2, 2]);
+});
+
 /** The certificate of a replica, with all that it was told. */
-async function certificateOf(world: World, replica: ReturnType<World["replica"]>, life = 3 * hour) {
+async function certificateOf(
+  world: World,
+  replica: ReturnType<World["replica"]>,
+  life = 3 * hour,
+  log = silentLog,
+) {
   const told: Credentials[] = [], abort = new AbortController();
   const own = new OwnCertificate({
     leaf: { commonName: "gatehouse-1", dnsNames: ["gatehouse.svc"], usages: ["server", "client"] },
     life,
     times,
     clock: world.clock,
-    log: silentLog,
+    log,
     changed: (credentials) => told.push(credentials),
   });
   const running = own.run(abort.signal).catch(() => {});

@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { createPrivateKey } from "node:crypto";
 import {
   type Authority,
   type AuthorityTimes,
@@ -14,6 +15,7 @@ import {
   writeAuthorities,
 } from "../../controllers/runtime/authorities.ts";
 import { createAuthority, issue } from "../../controllers/runtime/pki.ts";
+import { foreignAuthority } from "../support/foreign_authority.ts";
 
 const day = 24 * 3600 * 1000, times: AuthorityTimes = { life: 90 * day, overlap: 10 * day, skew: 60_000 };
 const start = Date.parse("2026-01-01T00:00:00Z"), none = { authorities: [], broken: false };
@@ -91,6 +93,22 @@ Deno.test("what has been cut off, mixed up or is no authority is noticed, and wh
   assertEquals(changeDue(file, start, times), "broken");
   const repaired = await renewAuthorities(file, start, times, "test");
   assertEquals(repaired.map(({ certificate }) => certificate), [b.certificate]);
+});
+
+Deno.test("an authority of others is taken if it can sign here: by an EC key on P-256, however that is written", async () => {
+  const validity = { notBefore: new Date(start), notAfter: new Date(at(90)) };
+  for (const [kind, taken] of [["RSA", false], ["P-384", false], ["P-256", true]] as const) {
+    const { certificate, key } = await foreignAuthority(kind, validity);
+    const form = kind === "RSA" ? "pkcs1" : "sec1";
+    const older = createPrivateKey(key).export({ type: form as "sec1", format: "pem" });
+    for (const text of [certificate + key, certificate + older]) {
+      const { authorities, broken } = readAuthorities(text);
+      assertEquals([kind, authorities.length, broken], [kind, taken ? 1 : 0, !taken]);
+      for (const one of authorities) {
+        await issue(one, { commonName: "leaf", usages: ["server"], ...validity });
+      }
+    }
+  }
 });
 
 Deno.test("an authority that was made for longer than it should live now is replaced in time", async () => {
