@@ -125,7 +125,7 @@ export function authorityController(options: AuthorityOptions): Controller<Autho
         log.info("Renewed the authority of the xDS servers", { reason, authorities: next.length });
       } catch (error) {
         if (!isConflict(error) && !isStatus(error, 404, 409)) throw error;
-        return { requeueAfter: afterConflict };
+        return afterConflict;
       }
     },
   };

@@ -10,8 +10,8 @@ import type { Key, Table } from "./runtime/graph.ts";
 import type { Log } from "./runtime/log.ts";
 import type { AddOptions, Again, Queue, Worker } from "./runtime/queue.ts";
 
-/** How soon to try again after a conflict, in milliseconds; usually the watch has shown by then what happened. */
-export const afterConflict = 100;
+/** After a conflict: usually the watch has shown by then what happened. */
+export const afterConflict: Again = { requeueAfter: 100, failed: true };
 
 export interface Controller<D> {
   readonly name: string;

@@ -67,7 +67,7 @@ export function finalizerController(options: FinalizerOptions): Controller<Final
       } catch (error) {
         if (isStatus(error, 404)) return;
         // What happened is on the way to the tables, and makes the row another one or none.
-        if (isConflict(error)) return { requeueAfter: afterConflict };
+        if (isConflict(error)) return afterConflict;
         throw error;
       }
     },

@@ -105,7 +105,7 @@ export function infrastructureController(
     // It is either on its way to the tables, or has lost the label that it is watched by.
     const { labels: there, deletionTimestamp } = found.metadata;
     if (there?.[labels.managedBy] === fieldManager || deletionTimestamp !== undefined) {
-      return { requeueAfter: afterConflict };
+      return afterConflict;
     }
     await apply(row, writtenOver(object, found, due.pods), signal);
     log.info("Applied an object of a Gateway", {
@@ -164,7 +164,7 @@ export function infrastructureController(
         // Somebody else made it in the meantime: who, is seen at the next look.
         if (isConflict(error) || isStatus(error, 409) && error.reason === "AlreadyExists") {
           counted?.(due.kind, "conflict");
-          return { requeueAfter: afterConflict };
+          return afterConflict;
         }
         if (isEnding(error)) return { requeueAfter: again.namespace };
         const refusal = refusalOf(due, error);

@@ -120,7 +120,7 @@ export function statusController(options: StatusOptions): Controller<StatusPatch
         counted?.(kind, result);
         if (result === "failed") throw error;
         // What happened is on the way to the tables, and makes the row another one or none. If it was nothing, then once more.
-        if (result === "conflict") return { requeueAfter: afterConflict };
+        if (result === "conflict") return afterConflict;
       }
     },
   };

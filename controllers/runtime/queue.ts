@@ -26,6 +26,8 @@ export type Outcome = "success" | "requeue_after" | "error";
 export interface Again {
   /** Milliseconds until the key is to be worked on once more. */
   readonly requeueAfter: number;
+  /** The work was in vain: it counts as a failure, and the wait is that after a failure where that is longer. */
+  readonly failed?: true;
 }
 
 /** Works on one key. Rejects to have it retried. */
@@ -167,10 +169,11 @@ export class Queue implements Disposable {
     let outcome: Outcome = "success", next: AddOptions | undefined;
     try {
       const again = await worker(key, signal);
-      this.#failures.delete(key);
+      if (!again?.failed) this.#failures.delete(key);
       if (again) {
         outcome = "requeue_after";
-        next = { priority, after: again.requeueAfter };
+        const least = again.failed ? this.#nextDelay(key) : 0;
+        next = { priority, after: Math.max(again.requeueAfter, least) };
       }
     } catch (error) {
       outcome = "error";

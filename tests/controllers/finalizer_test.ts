@@ -109,7 +109,7 @@ Deno.test("a conflict is tried again, an object that is gone is not, another fai
   const error = (code: number, reason: string) =>
     new KubeError("PATCH /x", code, { reason, message: reason });
   const { work, show } = rig(error(409, "Conflict"), error(404, "NotFound"), error(500, "InternalError"));
-  assertEquals(await show(), { requeueAfter: 100 });
+  assertEquals(await show(), { requeueAfter: 100, failed: true });
   assertEquals(await work(), undefined);
   await assertRejects(() => Promise.resolve(work()), KubeError);
 });

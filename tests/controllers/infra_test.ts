@@ -140,7 +140,7 @@ Deno.test("infrastructure: what was not observed is looked for, and made unless 
 Deno.test("infrastructure: what has only not been told of yet is not written", async () => {
   const { asked, show, work } = rig(observed);
   show(apply(child()));
-  assertEquals(await work(), { requeueAfter: 100 });
+  assertEquals(await work(), { requeueAfter: 100, failed: true });
   assertEquals(asked, ["get"]);
 });
 
@@ -203,14 +203,15 @@ Deno.test("infrastructure: a deletion is for that object and that version, and d
 Deno.test("infrastructure: a conflict, and a namespace that goes, are nobody's fault", async () => {
   const ending = { details: { causes: [{ reason: "NamespaceTerminating" }] } };
   for (
-    const [answer, requeueAfter] of [[failure(409), 100], [failure(403, ending), 1000], [
-      failure(404),
-      1000,
-    ]] as const
+    const [answer, again] of [
+      [failure(409), { requeueAfter: 100, failed: true }],
+      [failure(403, ending), { requeueAfter: 1000 }],
+      [failure(404), { requeueAfter: 1000 }],
+    ] as const
   ) {
     const { refusals, show, work } = rig(undefined, answer);
     show(apply(observed));
-    assertEquals(await work(), { requeueAfter });
+    assertEquals(await work(), again);
     assertEquals(refusals.size, 0);
   }
 });

@@ -158,8 +158,8 @@ Deno.test("a patch that changes nothing is not repeated, and keeps back no later
 
 Deno.test("a conflict is no failure: it is tried again soon, unless the row has gone by then", async () => {
   const { show, work, asked, results } = rig([failure(409, "Conflict"), failure(409, "Conflict")]);
-  assertEquals(await show("7"), { requeueAfter: 100 });
-  assertEquals(await work(), { requeueAfter: 100 });
+  assertEquals(await show("7"), { requeueAfter: 100, failed: true });
+  assertEquals(await work(), { requeueAfter: 100, failed: true });
   assertEquals(await work(), undefined);
   assertEquals([asked.length, results], [3, ["conflict", "conflict", "written"]]);
   await show(undefined);

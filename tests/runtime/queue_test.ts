@@ -229,6 +229,21 @@ Deno.test("queue: a deleted key is forgotten", async () => {
   assertEquals(order, ["b"]);
 });
 
+Deno.test("queue: what was in vain waits as long as it asks for, then longer each time, until it is not", async () => {
+  const { clock, queue, stop, signal } = setUp(), at: number[] = [];
+  const running = queue.run(() => {
+    at.push(clock.monotonic());
+    return Promise.resolve(at.length < 9 ? { requeueAfter: 100, failed: true } as const : undefined);
+  }, { signal });
+  queue.add("a");
+  await clock.advance(10_000);
+  const waits = at.slice(1).map((time, i) => time - at[i]!);
+  assertEquals(waits, [100, 100, 100, 100, 100, 160, 320, 640]);
+  assertEquals(queue.failures("a"), 0);
+  stop.abort();
+  await running;
+});
+
 Deno.test("queue: the observer hears of everything", async () => {
   const heard: string[] = [];
   const { clock, queue, stop, signal } = setUp({
