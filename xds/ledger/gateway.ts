@@ -23,7 +23,8 @@ import { Entries, type Entry } from "./entries.ts";
 import type { Addressee, Changes, ContributionNews, News } from "./news.ts";
 import { Peers } from "./peers.ts";
 import { Progress } from "./progress.ts";
-import { isDown, type ProxyState } from "./proxy.ts";
+import { isDown, type ProxyState, silence } from "./proxy.ts";
+import { verdictOn } from "./verdict.ts";
 
 /** Where the ledger of a Gateway writes its results. */
 export interface Sinks {
@@ -46,9 +47,6 @@ export interface ProxyReport {
   readonly silent: boolean;
   readonly refused: readonly { readonly id: ResourceId; readonly message: string }[];
 }
-
-/** How long a proxy may owe an answer before it is left out, in milliseconds. */
-export const silence = 15_000;
 
 export class GatewayLedger {
   readonly #sinks: Sinks;
@@ -430,7 +428,8 @@ export class GatewayLedger {
 
   #judge(entry: Entry): void {
     const { contribution, waiting } = entry;
-    const { state, message } = this.#verdictOf(entry);
+    const { state, message, latched } = this.#verdictOn(entry);
+    entry.latched = latched;
     const { generation, origin } = contribution;
     const { verdict } = entry;
     this.#sinks.news(origin);
@@ -441,33 +440,24 @@ export class GatewayLedger {
     if (entry.latched && waiting.size === 0) this.#close(entry);
   }
 
-  #verdictOf(entry: Entry): Pick<Verdict, "state" | "message"> {
-    const { contribution, waiting } = entry, expected = this.#expected.length;
-    const { origin, generation, pieces } = contribution;
-    const { complaints: own, held } = this.#culprits.chargesAgainst(pieces);
-    const complaints = [...new Set([...own, ...this.#peers.complaints(origin, generation)])];
-    if (complaints.length > 0) return { state: "rejected", message: complaints.join("; ") };
-    if (held) return { state: "pending", message: "Finding out which of several changes the proxies refuse" };
+  #verdictOn(entry: Entry): ReturnType<typeof verdictOn> {
+    const { contribution: { origin, generation, pieces, removal = false }, waiting, latched } = entry;
+    const { complaints, held } = this.#culprits.chargesAgainst(pieces);
     let silent = 0;
     for (const proxy of waiting) if (proxy.silent) silent++;
-    // One that says nothing may serve on: where all are to be taken down, none is left out.
-    const without = contribution.removal ? 0 : silent;
-    if (expected > 0 && without === waiting.size && without < expected) entry.latched = true;
-    if (entry.latched) return { state: "programmed", message: silent > 0 ? leftOut(silent, expected) : "" };
-    return { state: "pending", message: silent > 0 && silent === waiting.size ? mute(silent, expected) : "" };
+    return verdictOn({
+      complaints: [...new Set([...complaints, ...this.#peers.complaints(origin, generation)])],
+      held,
+      removal,
+      expected: this.#expected.length,
+      waiting: waiting.size,
+      silent,
+      latched,
+    });
   }
 
   #close(entry: Entry): void {
     this.#settleDebts(entry);
     this.#entries.close(entry);
   }
-}
-
-function mute(silent: number, expected: number): string {
-  const who = silent === expected ? "No proxy has" : `${silent} of ${expected} proxies have not`;
-  return `${who} answered for ${silence / 1000} seconds`;
-}
-
-function leftOut(silent: number, expected: number): string {
-  return `Without ${silent} of ${expected} proxies, which have not answered for ${silence / 1000} seconds`;
 }

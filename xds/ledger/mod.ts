@@ -20,7 +20,8 @@ import type { Source, Table } from "../../controllers/runtime/graph.ts";
 import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import { type ProxyEvent, splitResourceKey, type XdsResource } from "../types.ts";
 import type { Addressee, Changes, News } from "./news.ts";
-import { GatewayLedger, type ProxyReport, silence } from "./gateway.ts";
+import { GatewayLedger, type ProxyReport } from "./gateway.ts";
+import { silence } from "./proxy.ts";
 
 export type { ProxyReport } from "./gateway.ts";
 export type { Addressee, ContributionNews, News, ProxyNews, RejectionNews } from "./news.ts";

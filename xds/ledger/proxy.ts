@@ -12,6 +12,9 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** How long a proxy may owe an answer before it is left out, in milliseconds. */
+export const silence = 15_000;
+
 export class ProxyState {
   /** Streams that are open; two for a moment while it reconnects. */
   streams = 0;
