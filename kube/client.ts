@@ -21,6 +21,7 @@ import { ConnectionError, isStatus, KubeError, SilentError } from "./errors.ts";
 import { HttpClients } from "./http_clients.ts";
 import { pathOf } from "./paths.ts";
 import { type Attempt, retryDelay } from "./retry.ts";
+import { Streams } from "./streams.ts";
 import type { Draft, Kube, Name, PatchOperation, PatchOptions } from "./types.ts";
 
 export { KubeError } from "./errors.ts";
@@ -58,10 +59,7 @@ class Client implements Kube {
   /** Where the server is, without a slash at the end. */
   readonly #base: string;
   readonly #clients = new HttpClients();
-  /** The streams that are open or about to be. */
-  readonly #streams = new Set<{ readonly client: Deno.HttpClient; readonly end: () => void }>();
-  /** When something last came by the connection of a stream, by our clock. */
-  readonly #heard = new WeakMap<Deno.HttpClient, number>();
+  readonly #streams: Streams;
   /** When the request was sent that was not answered in time; until another one is answered. */
   #silentSince: number | undefined;
   /** What the server has warned of already, so that each warning is logged once. */
@@ -74,6 +72,7 @@ class Client implements Kube {
     base.search = base.hash = "";
     this.#base = base.href.replace(/\/$/, "");
     this.#options = options;
+    this.#streams = new Streams(options.clock);
     this.#log = options.log ?? silentLog;
   }
 
@@ -147,34 +146,34 @@ class Client implements Kube {
         new ConnectionError(`Cannot ${request}: no answer within ${timeout / 1000} s`, { passing: false }),
       );
     });
-    if (opts.expectStream) {
-      const stream = {
-        client: lease.client,
-        end: () => {
-          lease.retire();
-          abort.abort(new SilentError(`Cannot ${request}: the server was out of reach`));
-        },
-      };
-      this.#streams.add(stream);
-      scope.defer(() => this.#streams.delete(stream));
-    }
+    const { fetch: send = fetch } = this.#options, { client } = lease;
+    const headers = this.#headersOf(opts, credentials);
+    const stream = opts.expectStream && scope.use(this.#streams.add({
+      client,
+      end: () => {
+        lease.retire();
+        abort.abort(new SilentError(`Cannot ${request}: the server was out of reach`));
+      },
+      ask: async (signal) => {
+        const answer = await send(`${this.#base}/version`, { headers, redirect: "manual", signal, client });
+        await answer.body?.cancel();
+      },
+    }));
     try {
-      const { fetch: send = fetch } = this.#options;
       const response = await send(this.#urlOf(opts), {
         method: opts.method,
-        headers: this.#headersOf(opts, credentials),
+        headers,
         body: (opts.bodyStream ?? opts.bodyRaw ??
           (opts.bodyJson === undefined ? null : JSON.stringify(opts.bodyJson))) as BodyInit | null,
         redirect: "manual",
         signal: abort.signal,
-        client: lease.client,
+        client,
       });
       this.#warn(response);
       if (!opts.expectStream) this.#reached();
       if (!response.ok) throw await answerFailure(request, response, clock.now());
-      if (opts.expectStream) {
-        const release = scope.move();
-        const heard = () => this.#heard.set(lease.client, clock.monotonic());
+      if (stream) {
+        const release = scope.move(), { heard } = stream;
         heard();
         const bytes = tellingStream(request, response.body, abort, { heard, ended: () => release.dispose() });
         return opts.expectJson ? jsonLines(bytes) : bytes;
@@ -197,9 +196,7 @@ class Client implements Kube {
     const since = this.#silentSince;
     if (since === undefined) return;
     this.#silentSince = undefined;
-    for (const { client, end } of [...this.#streams]) {
-      if ((this.#heard.get(client) ?? -Infinity) < since) end();
-    }
+    this.#streams.endSilent(since);
   }
 
   /** A path has no query, whatever is in a name. */

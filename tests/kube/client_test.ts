@@ -544,6 +544,42 @@ Deno.test("once a server that was out of reach answers again, streams that heard
   }
 });
 
+Deno.test("a connection with streams by which nothing comes is asked every 15 s, and given up after 10 s without an answer", async () => {
+  const clock = new FakeClock(), asked: (() => void)[] = [];
+  let next = Promise.withResolvers<void>(), open: Promise<void> = Promise.resolve();
+  const never = Promise.withResolvers<void>();
+  await using server = serve(async (request) => {
+    if (request.url.endsWith("/stream")) {
+      return new Response(new ReadableStream({ start: (c) => c.enqueue(new Uint8Array([10])) }));
+    }
+    assert(request.url.endsWith("/version"), request.url);
+    asked.push(next.resolve);
+    next.resolve();
+    await open;
+    return new Response("no", { status: 403 });
+  }, { clock });
+  const stream = await server.kube.performRequest({ method: "GET", path: "/stream", expectStream: true });
+  const reader = stream.getReader();
+  await reader.read();
+  for (const round of [1, 2]) {
+    await clock.advance(14_999);
+    assertEquals(asked.length, round - 1);
+    await clock.advance(1);
+    await next.promise;
+    // The answer arrives when it does: the clock has another timer by then.
+    while (clock.next !== 15_000) await settle();
+    next = Promise.withResolvers();
+  }
+  open = never.promise;
+  await clock.advance(15_000);
+  await next.promise;
+  const ended = assertRejects(() => reader.read(), SilentError, "the server was out of reach");
+  await clock.advance(10_000);
+  await ended;
+  assertEquals([asked.length, clock.pending], [3, 0]);
+  never.resolve();
+});
+
 Deno.test("the API classes work on it", async () => {
   const lease = {
     apiVersion: "coordination.k8s.io/v1",

@@ -15,6 +15,8 @@ const { cert, key, ca, answers } = JSON.parse((await lines.next()).value);
 
 /** Open connections, each with its open watches. */
 const sessions = new Map();
+/** Open watches of the connections by which `/version` was asked for, each time. */
+const versions = [];
 /** Who the clients say they are. */
 const subjects = new Set();
 
@@ -40,7 +42,10 @@ server.on("stream", (stream, headers) => {
     sessions.get(session)?.add(stream);
     stream.on("close", () => sessions.get(session)?.delete(stream));
     stream.write(answers.watch + "\n");
-  } else stream.end(path.includes("/widgets/") ? answers.object : answers.list);
+  } else {
+    if (path === "/version") versions.push(sessions.get(session)?.size);
+    stream.end(path.includes("/widgets/") ? answers.object : answers.list);
+  }
 });
 server.on("sessionError", () => {});
 server.on("tlsClientError", () => {});
@@ -48,6 +53,6 @@ server.listen(0, "127.0.0.1", () => process.stdout.write(`${server.address().por
 
 for await (const _ of lines) {
   const watches = [...sessions.values()].map((streams) => streams.size).sort((a, b) => a - b);
-  process.stdout.write(`${JSON.stringify({ watches, subjects: [...subjects] })}\n`);
+  process.stdout.write(`${JSON.stringify({ watches, versions, subjects: [...subjects] })}\n`);
 }
 process.exit(0);

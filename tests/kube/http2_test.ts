@@ -7,6 +7,7 @@ import { type Cluster, openCluster } from "../../kube/cluster.ts";
 import { ConnectionError } from "../../kube/errors.ts";
 import type { Tls } from "../../kube/http_clients.ts";
 import { watch } from "../../kube/watch.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { TextLineStream } from "../support/lines.ts";
 import { page, widget, widgets } from "./scripted_client.ts";
 
@@ -14,8 +15,17 @@ const validity = { notBefore: new Date(Date.now() - 3600_000), notAfter: new Dat
 
 interface Http2Server extends AsyncDisposable {
   readonly url: string;
-  /** How many watches each open connection has, in order, and who the clients say they are. */
-  connections(): Promise<{ readonly watches: readonly number[]; readonly subjects: readonly string[] }>;
+  /**
+   * How many watches each open connection has, in order; how many those had by which `/version` was asked for; and who the clients
+   * say they are.
+   */
+  connections(): Promise<
+    {
+      readonly watches: readonly number[];
+      readonly versions: readonly number[];
+      readonly subjects: readonly string[];
+    }
+  >;
 }
 
 async function serve(authority: KeyPair, leaf: KeyPair): Promise<Http2Server> {
@@ -95,6 +105,35 @@ Deno.test("150 watches leave every other request its way, and share few connecti
 
   stop.abort();
   await Promise.all(watches);
+});
+
+Deno.test("a connection of watches is asked whether it lives by itself, not by another one", async () => {
+  const authority = await createAuthority({ ...validity, commonName: "test" });
+  const [leaf, client] = await Promise.all([
+    issue(authority, {
+      ...validity,
+      commonName: "server",
+      ipAddresses: ["127.0.0.1"],
+      usages: ["server"],
+    }),
+    issue(authority, { ...validity, commonName: "operator", usages: ["client"] }),
+  ]);
+  await using server = await serve(authority, leaf);
+  const tls: Tls = { caCerts: [authority.certificate], cert: client.certificate, key: client.key };
+  const clock = new FakeClock();
+  using kube = createKube(clusterAt(server.url, tls), { clock, version: "1", component: "test" });
+  const stop = new AbortController(), options = { method: "GET", path: "/apis", expectStream: true } as const;
+  const streams: ReadableStream[] = [];
+  for (let i = 0; i < 33; i++) {
+    const querystring = new URLSearchParams({ watch: "true" }), abortSignal = stop.signal;
+    streams.push(await kube.performRequest({ ...options, querystring, abortSignal }));
+  }
+  await clock.advance(15_000);
+  let told = await server.connections();
+  for (let i = 0; i < 1000 && told.versions.length < 2; i++) told = await server.connections();
+  assertEquals([told.watches, told.versions.toSorted()], [[1, 32], [1, 32]]);
+  stop.abort();
+  for (const stream of streams) await stream.cancel().catch(() => {});
 });
 
 Deno.test("without a client certificate the server refuses", async () => {
