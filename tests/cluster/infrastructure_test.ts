@@ -257,6 +257,35 @@ test("a Service keeps the family that the API server has added, until one is to 
   assertEquals(operator.told.filter(({ level }) => level !== "info"), []);
 });
 
+test("a load balancer keeps its class, and gets what else is wanted of it", async () => {
+  await using place = await Place.make("class");
+  const { operator } = place;
+  await operator.rest();
+  const message = async (loadBalancerClass: string, externalTrafficPolicy: "Local" | "Cluster") => {
+    operator.fleet({ service: { loadBalancerClass, externalTrafficPolicy } });
+    const told = () =>
+      [...operator.refusals.entries()].map(([, refusal]) => refusal).find(({ message }) =>
+        message.includes(loadBalancerClass)
+      );
+    await operator.until(loadBalancerClass, () => told() !== undefined);
+    assertEquals((await place.get(service)).spec.externalTrafficPolicy, externalTrafficPolicy);
+    return told()!.message;
+  };
+  const own = `Service "${place.name}/web-gatehouse"`;
+  assertStringIncludes(
+    await message("example.com/a", "Local"),
+    `${own} has no loadBalancerClass, which cannot`,
+  );
+  await place.kube.delete(service, { namespace: place.name, name: "web-gatehouse" });
+  await operator.rest();
+  assertEquals((await place.get(service)).spec.loadBalancerClass, "example.com/a");
+  assertStringIncludes(
+    await message("example.com/b", "Cluster"),
+    `${own} has loadBalancerClass "example.com/a", `,
+  );
+  assertEquals(operator.told.filter(({ level }) => level !== "info"), []);
+});
+
 test("what somebody changed is put back, with one write", async () => {
   await using place = await Place.make("drift");
   const { operator } = place;
