@@ -202,7 +202,7 @@ export async function operate<P extends Platform>(options: OperateOptions<P>): P
     log,
     *settled(settlement) {
       metrics.settled(settlement);
-      if (!settlement.changed) return ledger.resume();
+      if (!settlement.changed) return void (yield* ledger.resume());
       yield* ledger.settled();
       // In one go: a proxy is sent all of it or nothing.
       cache.update(resources);

@@ -70,6 +70,27 @@ Deno.test("what is refused in the midst of a settle is blamed on the culprit alo
   assertEquals([w.verdict("old"), w.verdict("elsewhere")], ["programmed 1", "programmed 1"]);
 });
 
+Deno.test("what is let go on in the midst of a settle is not programmed before proxies have been sent it", () => {
+  const { world: w, proxies: [a] } = world("a");
+  a!.quotes = "nobody";
+  for (const [origin, content] of [["A", "bad"], ["B", "good"]] as const) {
+    w.contribute(origin, 1, piece(`${origin}/0`, content));
+  }
+  w.settle();
+  a!.connect().take("routes:r");
+  assertEquals(Object.keys(w.kept()), ["A/0", "B/0"], "nobody knows which");
+  w.between = () => {
+    if (w.graph.settling) a!.take("routes:r");
+  };
+  w.contribute("elsewhere", 1, piece("elsewhere/0", "good", "routes:s"));
+  w.settle();
+  w.between = () => {};
+  assertEquals(Object.keys(w.kept()).length, 1, "one is tried");
+  for (const origin of ["A", "B"]) assertMatch(w.verdict(origin)!, /^pending 1/);
+  a!.takeAll();
+  assertEquals([w.verdict("A"), w.verdict("B")], ["rejected 1 no way", "programmed 1"]);
+});
+
 Deno.test("without an expected proxy nothing is programmed, whoever else is connected", () => {
   const { world: w } = world();
   w.contribute("A", 1, piece("A/0", "one"));

@@ -17,8 +17,8 @@ export interface Entry {
   /** The expected proxies that do not have it yet. */
   readonly waiting: Set<ProxyState>;
   verdict: Verdict | undefined;
-  /** Replicas whose last word may be about what it was before, since its generation is the same. */
-  doubted: Set<string> | undefined;
+  /** Replicas whose last word may be about what it was before, since its generation is the same. They say more before long. */
+  doubted: { readonly sources: Set<string>; readonly until: number } | undefined;
 }
 
 export class Entries {

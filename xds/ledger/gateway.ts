@@ -53,8 +53,8 @@ export class GatewayLedger {
   readonly #progress = new Progress();
   readonly #culprits: Culprits;
   readonly #entries = new Entries();
-  /** Origins whose entries are to be opened again at the end of the settle. */
-  readonly #reopened = new Set<Origin>();
+  /** Origins whose entries are to be opened again at the end of that settle, with which what was decided has its effect. */
+  readonly #reopened = new Map<Origin, number>();
   readonly #peers = new Peers();
   /** The proxies that the Gateway should have, and of these the ones that entries wait for. */
   #wanted: readonly Proxy[] = [];
@@ -69,7 +69,7 @@ export class GatewayLedger {
     this.#culprits = new Culprits({
       progress: this.#progress,
       reject: sinks.rejection,
-      changed: (origin) => this.#reopened.add(origin),
+      changed: (origin) => this.#reopened.set(origin, this.#seq + 1),
       others: () => this.#peers.software(),
       news: () => sinks.news("rejections"),
     });
@@ -103,7 +103,8 @@ export class GatewayLedger {
     });
     for (const { origin, waiting } of news.contributions ?? []) {
       const entry = this.#entries.get(origin);
-      if (!entry?.doubted?.delete(source) || !entry.latched || waiting.length === 0) continue;
+      if (!entry?.doubted?.sources.delete(source) || now > entry.doubted.until) continue;
+      if (!entry.latched || waiting.length === 0) continue;
       entry.latched = false;
       this.#await(entry, now);
     }
@@ -201,7 +202,7 @@ export class GatewayLedger {
     }
     const entry = this.#entries.put(contribution, this.#seq), { generation } = contribution;
     if (before?.contribution.generation === generation) {
-      entry.doubted = this.#peers.sourcesOn(origin, generation);
+      entry.doubted = { sources: this.#peers.sourcesOn(origin, generation), until: now + silence };
     }
     this.#await(entry, now);
   }
@@ -224,14 +225,15 @@ export class GatewayLedger {
 
   /** Ends taking in a settle, in which the versions of `resources` have changed. */
   end(resources: Iterable<ResourceId>, now: number): void {
-    for (const origin of this.#reopened) {
+    for (const [origin, seq] of this.#reopened) {
+      if (seq > this.#seq) continue;
+      this.#reopened.delete(origin);
       const entry = this.#entries.get(origin);
       if (!entry) continue;
       entry.since = this.#seq;
       entry.latched = false;
       this.#await(entry, now);
     }
-    this.#reopened.clear();
     for (const id of resources) {
       // A proxy may have the version already, from before; it will not say so again.
       for (const proxy of this.#expected) this.#covered(proxy, id);
@@ -340,12 +342,13 @@ export class GatewayLedger {
 
   report(now: number): readonly ProxyReport[] {
     return [...this.#progress.proxies].map((proxy): ProxyReport => {
-      const { behind, since = now } = this.#progress.lag(proxy);
+      const elsewhere = this.#isElsewhere(proxy);
+      const { behind, since = now } = elsewhere ? { behind: 0 } : this.#progress.lag(proxy);
       return {
         proxy: proxy.id,
         expected: this.#expected.includes(proxy),
         connected: proxy.streams > 0 || this.#peers.know(proxy.id),
-        ...!this.#isElsewhere(proxy) && { behind },
+        ...!elsewhere && { behind },
         ...proxy.streams > 0 && { unacknowledged: now - since },
         silent: proxy.silent,
         refused: [...proxy.refused].map(([id, { message }]) => ({ id, message })),
@@ -447,7 +450,7 @@ export class GatewayLedger {
     for (const proxy of waiting) if (proxy.silent) silent++;
     return verdictOn({
       complaints: [...new Set([...complaints, ...this.#peers.complaints(origin, generation)])],
-      held,
+      held: held || this.#reopened.has(origin), // Then proxies have not been sent it yet.
       removal,
       expected: this.#expected.length,
       waiting: waiting.size,

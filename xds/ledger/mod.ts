@@ -58,7 +58,7 @@ export class Ledger implements Disposable {
     { readonly changed: Map<GatewayKey, Set<Change> | undefined>; readonly wake: () => void }
   >();
   /** What has been told in the midst of a settle. */
-  #told: (() => void)[] = [];
+  readonly #told: (() => void)[] = [];
   #leading: boolean;
   #seq = 0;
   #timer: Disposable | undefined;
@@ -138,7 +138,7 @@ export class Ledger implements Disposable {
       else changed.set(gateway, [id]);
     }
     for (const gateway of proxies.changed) this.#of(gateway).expect(proxies.get(gateway) ?? [], now);
-    this.#takeTold();
+    yield* this.#takeTold();
     for (const key of contributions.changed) {
       const { gateway, id: origin } = splitResourceKey(key);
       this.#of(gateway).contribution(origin, contributions.get(key), now);
@@ -169,18 +169,21 @@ export class Ledger implements Disposable {
   }
 
   /**
-   * Takes in what was told in the midst of a settle that has changed nothing. One that has, does so in
-   * {@linkcode Ledger.settled}.
+   * Takes in what was told in the midst of a settle that has changed nothing, in steps as {@linkcode Ledger.settled}. A settle
+   * that has changed something does so there.
    */
-  resume(): void {
-    this.#takeTold();
+  *resume(): Generator<void, void> {
+    yield* this.#takeTold();
     this.#done();
   }
 
-  #takeTold(): void {
-    const told = this.#told;
-    this.#told = [];
-    for (const take of told) take();
+  *#takeTold(): Generator<void, void> {
+    // What is told between two steps comes after what was told before.
+    for (const take of this.#told) {
+      take();
+      yield;
+    }
+    this.#told.length = 0;
   }
 
   /**
@@ -188,7 +191,7 @@ export class Ledger implements Disposable {
    * that one, whose answers would be taken for answers to it.
    */
   #take(take: () => void): void {
-    if (this.#options.settling()) return void this.#told.push(take);
+    if (this.#options.settling() || this.#told.length > 0) return void this.#told.push(take);
     take();
     this.#done();
   }
