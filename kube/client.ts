@@ -155,7 +155,7 @@ class Client implements Kube {
         abort.abort(new SilentError(`Cannot ${request}: the server was out of reach`));
       },
       ask: async (signal) => {
-        const answer = await send(`${this.#base}/version`, { headers, redirect: "manual", signal, client });
+        const answer = await send(`${this.#base}/livez`, { headers, redirect: "manual", signal, client });
         await answer.body?.cancel();
       },
     }));

@@ -135,24 +135,29 @@ export class Discovery {
 
   /**
    * Looks every minute, and when poked, until the signal is aborted. Never fails. After a poke it looks twice: the server, too,
-   * takes a moment before it serves what has come.
+   * takes a moment before it serves what has come. While it fails it looks less and less often, however many poke.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, every = 60_000 } = this.#options;
-    let wait = every;
+    const backoff = new Backoff({ clock, first: soon, most: 30_000, reset: 0 });
+    let wait = every, rested = clock.monotonic();
     while (!signal.aborted) {
       {
         using linked = linkSignals(signal, this.#poke.signal);
         const until = linked.signal;
         await clock.sleep(wait, { signal: until }).catch(() => {});
       }
+      const rest = rested - clock.monotonic();
+      if (rest > 0) await clock.sleep(rest, { signal }).catch(() => {});
       if (signal.aborted) return;
       wait = this.#poke.signal.aborted ? soon : every;
       // Who pokes from here on wants it looked at once more.
       this.#poke = new AbortController();
       try {
         await this.refresh(signal);
+        backoff.healthy();
       } catch (error) {
+        rested = clock.monotonic() + backoff.failed();
         if (!signal.aborted) this.#log.warn("Cannot find out which kinds are served", { error });
       }
     }

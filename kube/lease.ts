@@ -189,13 +189,16 @@ class Election {
     return lost;
   }
 
-  /** Tries once to get the lease or to keep it, for half of the deadline, so that a connection that is dead leaves time for another. */
+  /**
+   * Tries once to get the lease or to keep it. Who leads does so for half of the deadline, so that a connection that is dead leaves
+   * time for another; who does not takes all of it, since he has to look first.
+   */
   async #try(leading: boolean, signal: AbortSignal): Promise<Outcome> {
     const { clock } = this.#options;
     const sent = { monotonic: clock.monotonic(), wall: clock.now().getTime() };
     const late = new AbortController();
     using _timer = clock.timer(
-      this.#renewDeadline / 2,
+      leading ? this.#renewDeadline / 2 : this.#renewDeadline,
       () => late.abort(new SilentError("no answer in time")),
     );
     using inTime = linkSignals(signal, late.signal);

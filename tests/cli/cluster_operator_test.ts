@@ -399,7 +399,7 @@ Deno.test("a leader that loses the API server writes no more, and follows once i
 
 const inNamespaces = /\/namespaces\/(team-a|team-b|gatehouse-system)\//;
 /** Which kinds there are, the keys of tokens and the server's version are for everybody to know. */
-const known = /^\/(api|apis\/[^/]+)\/[^/]+$|^\/(\.well-known|openid)\/|^\/version$/;
+const known = /^\/(api|apis\/[^/]+)\/[^/]+$|^\/(\.well-known|openid)\/|^\/livez$/;
 
 Deno.test("confined to namespaces it asks for nothing else, and goes on without what it may not see", async () => {
   await using cluster = await Cluster.start();

@@ -552,7 +552,7 @@ Deno.test("a connection with streams by which nothing comes is asked every 15 s,
     if (request.url.endsWith("/stream")) {
       return new Response(new ReadableStream({ start: (c) => c.enqueue(new Uint8Array([10])) }));
     }
-    assert(request.url.endsWith("/version"), request.url);
+    assert(request.url.endsWith("/livez"), request.url);
     asked.push(next.resolve);
     next.resolve();
     await open;

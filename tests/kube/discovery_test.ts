@@ -112,7 +112,10 @@ Deno.test("looks every minute and when poked, tells of changes only, survives fa
   discovery.poke();
   for (let i = 0; i < 3; i++) (await server.next()).fail(new ConnectionError("Cannot reach it"));
   await settle();
-  discovery.poke();
+  for (let i = 0; i < 10; i++) discovery.poke();
+  await clock.advance(499);
+  assert(await server.idle(), "who has failed is not asked at once, however many poke");
+  await clock.advance(501);
   await answer(server, { "/apis/example.com/v1": resources(kind) });
   await first;
   assertEquals(changes, 1);

@@ -15,7 +15,7 @@ const { cert, key, ca, answers } = JSON.parse((await lines.next()).value);
 
 /** Open connections, each with its open watches. */
 const sessions = new Map();
-/** Open watches of the connections by which `/version` was asked for, each time. */
+/** Open watches of the connections by which `/livez` was asked for, each time. */
 const versions = [];
 /** Who the clients say they are. */
 const subjects = new Set();
@@ -43,7 +43,7 @@ server.on("stream", (stream, headers) => {
     stream.on("close", () => sessions.get(session)?.delete(stream));
     stream.write(answers.watch + "\n");
   } else {
-    if (path === "/version") versions.push(sessions.get(session)?.size);
+    if (path === "/livez") versions.push(sessions.get(session)?.size);
     stream.end(path.includes("/widgets/") ? answers.object : answers.list);
   }
 });
