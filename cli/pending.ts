@@ -34,10 +34,11 @@ export function* pendingIn(
 }
 
 /**
- * Whether the status of a Gateway says that it is not programmed, as it is now. If something keeps it without proxies or without
- * an address, that is known, and news of it may be long in coming.
+ * Whether the status of a Gateway says that it is not programmed, as it is now, and nothing else is to be said. If something keeps
+ * it without proxies or without an address, that is known, and news of it may be long in coming.
  */
-export function isKnownToLack({ world }: Observed, gateway: Key): boolean {
+export function isKnownToLack({ world, translation }: Observed, gateway: Key): boolean {
+  if (translation.due.get(`Gateway/${gateway}`)) return false;
   const { metadata, status } = world.objects.Gateway.get(gateway) ?? {};
   const programmed = status?.conditions?.find(({ type }) => type === "Programmed");
   return programmed?.status === "False" && programmed.observedGeneration === metadata?.generation;

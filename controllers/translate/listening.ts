@@ -7,7 +7,6 @@ import type { Rejection } from "../ir/mod.ts";
 import { equal } from "../runtime/equal.ts";
 import type { Group, Key } from "../runtime/graph.ts";
 import { within } from "./keys.ts";
-import { compatible } from "./listeners.ts";
 import { hostnamePatternFault } from "./validate.ts";
 import { type GatewayState, isServable, type ListenerState, type OwnerState } from "./gateway_state.ts";
 
@@ -118,7 +117,7 @@ function silentOf(
   return new Map(
     unserved.filter((state) => {
       const { listener: { protocol, hostname }, portKey, refused } = state, port = ports.get(portKey);
-      return port !== undefined && compatible(protocol, port.listener.protocol) && !taken.has(place(state)) &&
+      return port !== undefined && protocol === port.listener.protocol && !taken.has(place(state)) &&
         refused?.reason !== "TooManyListeners" && (hostname === "*" || !hostnamePatternFault(hostname));
     }).map((state) => [state.listener.id, state]),
   );

@@ -96,6 +96,16 @@ async function sinceDeletion(cluster: Cluster, namespace: string): Promise<reado
   return events.slice(start).filter(({ objectRef }) => objectRef?.namespace === namespace);
 }
 
+/** Whether the status of a pod has changed since the deletion, for so many milliseconds. */
+async function podsChanged(cluster: Cluster, namespace: string, milliseconds: number): Promise<boolean> {
+  const events = await sinceDeletion(cluster, namespace);
+  const end = Date.parse(events[0]!.requestReceivedTimestamp) + milliseconds;
+  return events.some(({ objectRef, requestReceivedTimestamp }) =>
+    objectRef?.resource === "pods" && objectRef.subresource === "status" &&
+    Date.parse(requestReceivedTimestamp) < end
+  );
+}
+
 /** What the operator has made since the deletion, or later than `after` milliseconds; it should be nothing. */
 async function madeSince(cluster: Cluster, namespace: string, after = 0): Promise<readonly string[]> {
   const events = await sinceDeletion(cluster, namespace);
@@ -308,8 +318,11 @@ Deno.test("Gateways go, in every order", async (t) => {
       const place = "unreachable";
       await gone(cluster, place);
       const after = await letGoAfter(cluster, place);
-      assert(after > 29_000 && after < 33_000, `let go after ${after} ms`);
+      assert(after < 33_000, `let go after ${after} ms`);
       assertEquals(await madeSince(cluster, place), []);
+      // On a busy machine a pod may fail its probes meanwhile, and then nobody waits for it.
+      if (await podsChanged(cluster, place, after)) return;
+      assert(after > 29_000, `let go after ${after} ms`);
       const event = await cluster.until({ what: "the Event", seconds }, async () => {
         const { items } = await cluster.get(`/apis/events.k8s.io/v1/namespaces/${place}/events`);
         return items.find(({ reason }: Json) => reason === "TeardownTimedOut");
