@@ -19,13 +19,15 @@ export function* pendingIn(
   { world, translation }: Observed,
   unexpected: (gateway: Key) => boolean = () => false,
 ): Generator<string, void> {
+  const lacking = new Set<Key>();
   for (const [key, { refused, terminating }] of translation.gateways.entries()) {
-    if (refused !== undefined || terminating || unexpected(key)) continue;
+    if (unexpected(key)) lacking.add(key);
+    if (refused !== undefined || terminating || lacking.has(key)) continue;
     if (!world.addresses.get(key)) yield `an address for Gateway "${key}"`;
     if (!world.proxies.get(key)) yield `a proxy for Gateway "${key}"`;
   }
   for (const [key, { gateway, generation }] of translation.ir.contributions.entries()) {
-    if (!world.proxies.get(gateway) && unexpected(gateway)) continue;
+    if (lacking.has(gateway) && !world.proxies.get(gateway)) continue;
     const verdict = world.verdicts.get(key);
     if (!verdict || verdict.state === "pending" || verdict.generation < generation) {
       yield key.slice(key.indexOf("|") + 1);

@@ -8,7 +8,7 @@
 import { age, defineKind, type ObjectOf, resource, version } from "../define.ts";
 import * as k from "../schema/build.ts";
 import type { Fault } from "../schema/facts.ts";
-import { isIPv4, isIPv6, isSubdomain } from "../schema/formats.ts";
+import { isIP, isIPv4, isIPv6, isSubdomain } from "../schema/formats.ts";
 import type { Infer } from "../schema/types.ts";
 import { appProtocol, flag, int32, labelText, objectReference, protocol, text } from "./values.ts";
 
@@ -76,7 +76,7 @@ function* faults(slice: {
       if (fits(address)) continue;
       const detail = `must be of address type ${slice.addressType}`, path = ["endpoints", i, "addresses"];
       // As the API server has it: which of them it is says only what is no IP address at all.
-      const otherFamily = slice.addressType !== "FQDN" && (isIPv4(address) || isIPv6(address));
+      const otherFamily = slice.addressType !== "FQDN" && isIP(address);
       yield { reason: "Invalid", detail, value: address, path: otherFamily ? path : [...path, j] };
     }
   }
