@@ -1,96 +1,175 @@
 /**
  * Where the API server of standalone answers differently, on purpose. Its README tells users the same.
  *
+ * Each difference says what becomes of kube-apiserver's answer, so that all the rest of it has to be the same.
+ *
  * @module
  */
 
-import type { Json } from "./side.ts";
+import { inOrder, type Json } from "./side.ts";
 
 export interface Difference {
   readonly why: string;
   /** Whether the answer to a request of a scenario is different for this reason. */
   of(scenario: string, request: string): boolean;
-  /** What of an answer has to be the same all the same; nothing if absent. */
-  rest?(answer: Json): unknown;
+  /** What standalone answers where kube-apiserver gives this answer. */
+  instead(answer: Json, request: string): Json;
 }
 
-/** An answer without fields of the object's metadata. */
-const withoutMetadata = (...names: readonly string[]) => (answer: Json): unknown => {
-  const { metadata, ...body } = answer.body;
-  const kept = Object.entries(metadata ?? {}).filter(([name]) => !names.includes(name));
-  return { ...answer, body: { ...body, metadata: Object.fromEntries(kept) } };
+const failure = (code: number, rest: object): Json => ({
+  apiVersion: "v1",
+  kind: "Status",
+  metadata: {},
+  status: "Failure",
+  code,
+  ...rest,
+});
+const notFound = failure(404, { reason: "NotFound" });
+const badRequest = failure(400, { reason: "BadRequest" });
+
+/** One answer instead of another one, each as a whole. */
+const answers = (theirs: Json, ours: Json) => (answer: Json): Json =>
+  JSON.stringify(inOrder(answer)) === JSON.stringify(inOrder({ ...answer, ...theirs }))
+    ? { ...answer, ...ours }
+    : answer;
+
+/** Without warnings that begin like this. */
+const unwarned = (...starts: readonly string[]) => ({ warnings = [], ...answer }: Json): Json => {
+  const rest = warnings.filter((text: string) => !starts.some((start) => text.startsWith(start)));
+  return { ...answer, ...rest.length > 0 && { warnings: rest } };
 };
 
-/** An answer about an EndpointSlice, without lists that it lacks. */
-function withoutEmptyLists({ body, ...answer }: Json): unknown {
-  const { endpoints, ports, ...fields } = body;
-  const lists = Object.entries({ endpoints, ports }).filter(([, list]) => list?.length > 0);
-  return { ...answer, body: { ...fields, ...Object.fromEntries(lists) } };
-}
+/** Without causes that begin like this, in a refusal. */
+const uncaused = (start: RegExp) => (answer: Json): Json => {
+  const { details } = answer.body, causes = details?.causes?.filter((cause: string) => !start.test(cause));
+  return causes ? { ...answer, body: { ...answer.body, details: { ...details, causes } } } : answer;
+};
+
+/** The object that a request has brought. */
+const sent = (request: string): Json => JSON.parse(request.slice(request.indexOf(" {") + 1));
 
 export const differences: readonly Difference[] = [
   {
     why: "a resourceVersion in an object to be created is the client's mistake (400), not the server's (500)",
     of: (scenario, request) =>
       scenario.endsWith("from creation to deletion") && /^POST .*"resourceVersion"/.test(request),
+    instead: answers({
+      status: 500,
+      body: failure(500, { message: "resourceVersion should not be set on objects to be created" }),
+    }, { status: 400, body: badRequest }),
   },
   {
     why: "so is a resourceVersion to watch from that is no number",
     of: (_, request) => request.startsWith("WATCH") && request.endsWith("&resourceVersion=x"),
+    instead: answers({
+      status: 500,
+      body: [failure(500, {
+        message: 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
+      })],
+    }, { status: 400, body: [badRequest] }),
   },
   {
     why: "an API group that is not served is refused with a Status, not with plain text",
     of: (_, request) => /^GET \/apis\/(example.com|gateway.networking.k8s.io\/v9)\//.test(request),
+    instead: answers({ status: 404, body: "404 page not found\n" }, { body: notFound }),
   },
   {
     why: "an object that is written back as it was read is not written, though its status has defaults",
     of: (scenario, request) =>
-      scenario.endsWith("from creation to deletion") && request.startsWith("PUT") &&
-      !request.includes("labels"),
-    rest: withoutMetadata("resourceVersion", "generation"),
+      /^(GatewayClass|Gateway|ListenerSet) .*from creation to deletion$/.test(scenario) &&
+      request.startsWith("PUT") && !/"labels"|"uid":"other"|"name":"(other|\S+-not-there)"/.test(request),
+    instead: ({ body, ...answer }) => ({
+      ...answer,
+      body: { ...body, metadata: { ...body.metadata, resourceVersion: "<as before>" } },
+    }),
   },
   {
     why: "fields of the part that a request does not write, spec or status, are not looked at",
     of: (scenario, request) =>
       scenario.endsWith(": status") && /"spec":\{"not":"this"\}|"status":\{"conditions":\[\]\}/.test(request),
+    instead: unwarned('unknown field \\"spec.not', 'unknown field \\"status.conditions'),
   },
   {
     why: "conditions in the status of a Service have to be complete",
     of: (scenario, request) => scenario === "Service v1: status" && request.includes('"type":"Bad"'),
+    instead: ({ status, body }) => {
+      const [bad] = body.status.conditions, causes = Object.keys(bad).filter((field) => !bad[field]);
+      if (status !== 200 || bad.type !== "Bad") return { status, body };
+      const details = {
+        kind: "Service",
+        name: "x",
+        causes: causes.map((field) => `status.conditions[0].${field} FieldValueRequired`),
+      };
+      return { status: 422, body: failure(422, { reason: "Invalid", details }) };
+    },
   },
   {
     why: "answers are JSON, never YAML",
     of: (scenario, request) => scenario === "tables and metadata alone" && request.endsWith("httproutes/r"),
+    instead: ({ status, body }) =>
+      status === 200 && body.startsWith("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\n")
+        ? { status: 406, body: failure(406, { reason: "NotAcceptable" }) }
+        : { status, body },
   },
   {
     why: "an object of another kind is refused for that alone, without a look at its fields",
     of: (scenario, request) => /^(TLS|TCP|UDP)Route/.test(scenario) && request.includes('"kind":"Other"'),
+    instead: uncaused(/^spec\./),
   },
   {
     why: "a Service without a selector and an address has one family, as the machine has",
     of: (_, request) => request.includes('"spec":{"clusterIP":"<address>","ports"'),
+    instead: ({ body, ...answer }) => ({
+      ...answer,
+      body: body.status === "Failure"
+        ? body
+        : { ...body, spec: { ...body.spec, ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" } },
+    }),
   },
   {
     why: "EndpointSlices may hold loopback addresses",
-    of: (_, request) => /^POST \/apis\/discovery.k8s.io\/v1\/.*"127\./.test(request),
+    of: (_, request) => /^POST \/apis\/discovery.k8s.io\/v1\/.*"(127\.|::1")/.test(request),
+    instead: (answer, request) => {
+      const { metadata: { name }, endpoints, ...slice } = sent(request);
+      const causes = ["endpoints[0].addresses[0] FieldValueInvalid"];
+      const details = { group: "discovery.k8s.io", kind: "EndpointSlice", name, causes };
+      const theirs = { status: 422, body: failure(422, { reason: "Invalid", details }) };
+      return answers(theirs, {
+        status: 201,
+        body: {
+          ...slice,
+          metadata: { creationTimestamp: "<time>", generation: 1, name, namespace: "NS" },
+          endpoints: endpoints.map((endpoint: Json) => ({ ...endpoint, conditions: {} })),
+        },
+      })(answer);
+    },
   },
   {
     why: "lists that an EndpointSlice lacks are not sent as null",
     of: (_, request) => request.startsWith("POST /apis/discovery.k8s.io/v1/"),
-    rest: withoutEmptyLists,
+    instead: ({ body: { endpoints, ports, ...body }, ...answer }) => ({
+      ...answer,
+      body: {
+        ...body,
+        ...endpoints !== undefined && { endpoints: endpoints ?? [] },
+        ...ports && { ports },
+      },
+    }),
   },
   {
     why: "nobody is warned that EndpointSlices of names are deprecated",
     of: (_, request) => /^POST \/apis\/discovery.k8s.io\/v1\/.*"FQDN"/.test(request),
-    rest: ({ warnings: _, ...answer }) => withoutEmptyLists(answer),
+    instead: unwarned("<deprecated>"),
   },
   {
     why: "nobody is warned that a TLS Secret does not hold certificates",
     of: (_, request) => /^POST .*"type":"kubernetes.io\/tls"/.test(request) && request.includes("tls.key"),
+    instead: unwarned("tls: failed to find any PEM data"),
   },
   {
     why: "what is wrong with an item behind the last one that is allowed is not said",
     of: (scenario, request) =>
       scenario === "random variations of objects" && request.includes('"backendRefs":[""]'),
+    instead: uncaused(/^spec\.rules\[1\]/),
   },
 ];

@@ -159,6 +159,7 @@ export class Recorder {
     }
     if (typeof value !== "string") return value;
     if (/^clusterIPs?$/.test(key) && value !== "None") return "<address>";
+    if (value === this.namespace) return "NS";
     if (time.test(value) && (key === "" || /time|timestamp/i.test(key))) return "<time>";
     return value.replaceAll(uuid, (uid) => this.#uid(uid));
   }
@@ -174,6 +175,15 @@ function plain(value: unknown): unknown {
     return [name, /^clusterIPs?$/.test(name) ? "<address>" : plain(inner)];
   });
   return Object.fromEntries(entries.toSorted(([a], [b]) => String(a) < String(b) ? -1 : 1));
+}
+
+/** A value with the fields of its objects in order. */
+export function inOrder(value: Json): Json {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.keys(value).toSorted().map((name) => [name, inOrder(value[name])]),
+  );
 }
 
 /** Refusals of requests that are malformed: clients look at the code and the reason. */
