@@ -48,6 +48,8 @@ export interface AdminOptions {
   readonly metrics: Metrics;
   /** What is missing before the operator is ready; empty once it is. */
   readonly awaited: () => readonly string[];
+  /** Resolves once it is ready for the first time. */
+  readonly ready?: Promise<void>;
   readonly report: () => Report;
   /** Calls `listener` whenever the report may have changed, until disposed of. */
   readonly watch: (listener: () => void) => Disposable;
@@ -55,12 +57,23 @@ export interface AdminOptions {
   readonly log: { level: Level };
 }
 
+/** How long a probe is kept that comes too early, in milliseconds: for less than the second that a kubelet waits for an answer. */
+const patience = 800;
+
 /** Probes and metrics, for everybody who can connect. */
-export function probes({ metrics, awaited }: Pick<AdminOptions, "metrics" | "awaited">): Hono {
+export function probes(
+  { metrics, awaited, ready, clock }: Pick<AdminOptions, "metrics" | "awaited" | "ready" | "clock">,
+): Hono {
   const app = new Hono();
   // Whoever answers is alive: there is one thread.
   for (const path of ["/healthz", "/livez"]) app.get(path, (c) => c.text("ok\n"));
-  app.get("/readyz", (c) => {
+  app.get("/readyz", async (c) => {
+    // Who asks each second is told at once all the same.
+    if (ready && awaited().length > 0) {
+      const { promise: over, resolve } = Promise.withResolvers<void>();
+      using _ = clock.timer(patience, resolve);
+      await Promise.race([ready, over]);
+    }
     const missing = awaited();
     return missing.length === 0
       ? c.text("ok\n")

@@ -83,6 +83,7 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
   const metrics = createMetrics({ clock, version });
   const started: { operator?: Operator<ClusterPlatform>; reports?: ReportServer } = {},
     state = { complete: false, leading: false, stopping: false };
+  const ready = Promise.withResolvers<void>();
   const certificate = new OwnCertificate({
     leaf: {
       commonName: "gatehouse",
@@ -96,12 +97,16 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
     changed(credentials) {
       started.operator?.xds.rotate(credentials);
       started.reports?.use(credentials);
+      // There is none before the first complete configuration.
+      ready.resolve();
     },
   });
   const http = stack.use(serveHttp({
     hostname,
     port: ports.http,
     metrics,
+    clock,
+    ready: ready.promise,
     awaited() {
       if (state.stopping) return ["the end: this replica is stopping"];
       if (!started.operator) return ["the xDS server"];

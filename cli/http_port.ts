@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Clock } from "../controllers/runtime/clock.ts";
 import type { Metrics } from "../controllers/runtime/metrics.ts";
 import { probes } from "./admin.ts";
 
@@ -13,6 +14,9 @@ export interface HttpPortOptions {
   readonly metrics: Metrics;
   /** Why the operator is not ready; empty once it is. */
   readonly awaited: () => readonly string[];
+  /** Resolves once it is ready for the first time. */
+  readonly ready: Promise<void>;
+  readonly clock: Clock;
 }
 
 /** A server that listens. Disposing of it returns once its port is free. */
@@ -20,8 +24,8 @@ export interface HttpPort extends AsyncDisposable {
   readonly port: number;
 }
 
-export function serveHttp({ hostname, port, metrics, awaited }: HttpPortOptions): HttpPort {
-  const app = probes({ metrics, awaited });
+export function serveHttp({ hostname, port, ...options }: HttpPortOptions): HttpPort {
+  const app = probes(options);
   const server = Deno.serve({ hostname, port, onListen: () => {} }, (request) => app.fetch(request));
   return { port: server.addr.port, [Symbol.asyncDispose]: () => server.shutdown() };
 }

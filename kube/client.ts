@@ -211,6 +211,8 @@ class Client implements Kube {
     const contentType = opts.contentType ?? (opts.bodyJson === undefined ? undefined : "application/json");
     return {
       "user-agent": `gatehouse/${version} (${component})`,
+      // Packing lists takes a server longer than sending them.
+      "accept-encoding": "identity",
       ...accept && { accept },
       ...contentType && { "content-type": contentType },
       ...authorization && { authorization },

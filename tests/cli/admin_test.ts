@@ -4,7 +4,7 @@
  * @module
  */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { admin, type Report } from "../../cli/admin.ts";
+import { admin, probes, type Report } from "../../cli/admin.ts";
 import type { Level } from "../../controllers/runtime/log.ts";
 import { createMetrics } from "../../controllers/runtime/metrics.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
@@ -41,6 +41,29 @@ Deno.test("probes: alive at once, ready when nothing is awaited", async () => {
   assertEquals((await app.request("/readyz")).status, 200);
   const metrics = await app.request("/metrics");
   assertStringIncludes(await metrics.text(), 'gatehouse_build_info{version="1.2.3"} 1');
+});
+
+Deno.test("probes: one that comes too early is answered as soon as there is an answer", async () => {
+  const clock = new FakeClock(), ready = Promise.withResolvers<void>(), state = { awaited: ["routes"] };
+  const metrics = createMetrics({ clock, version: "1.2.3" });
+  const app = probes({ metrics, clock, ready: ready.promise, awaited: () => state.awaited });
+  const early = app.request("/readyz");
+  await settle();
+  state.awaited = [];
+  ready.resolve();
+  assertEquals((await early).status, 200);
+  // A kubelet waits no longer than a second; who asks is told what is missing before.
+  const never = probes({ metrics, clock, ready: new Promise(() => {}), awaited: () => ["routes"] });
+  const answer = Promise.resolve(never.request("/readyz"));
+  let answered = false;
+  void answer.then(() => answered = true);
+  await clock.advance(799);
+  assertEquals(answered, false);
+  await clock.advance(1);
+  assertEquals([(await answer).status, await (await answer).text()], [503, "waiting for routes\n"]);
+  // What is ready no more says so at once.
+  state.awaited = ["the end"];
+  assertEquals((await app.request("/readyz")).status, 503);
 });
 
 Deno.test("the log level can be changed, to one that there is", async () => {
