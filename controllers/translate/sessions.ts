@@ -7,7 +7,7 @@ import type { SessionPersistence } from "../../crds/mod.ts";
 import type { Session } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
 import { milliseconds } from "./durations.ts";
-import { isToken } from "./validate.ts";
+import { headerFault, isToken } from "./validate.ts";
 
 /** Reads the field, which `where` names, of the rule with an id. */
 export function readSession(session: SessionPersistence, where: string, id: string): Session | Fault {
@@ -24,6 +24,10 @@ export function readSession(session: SessionPersistence, where: string, id: stri
     return unsupported(`${where}.${field}`, `"${name}" is not a name, use letters, digits and hyphens`);
   }
   const carrier = kind.read(session, where);
+  if (!("reason" in carrier) && carrier.type === "header" && name !== undefined) {
+    const problem = headerFault("set", name, "");
+    if (problem) return unsupported(`${where}.${field}`, problem);
+  }
   return "reason" in carrier ? carrier : { id, ...name !== undefined && { name }, carrier };
 }
 

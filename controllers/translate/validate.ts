@@ -85,6 +85,19 @@ export function literalFault(path: string): string | undefined {
 // deno-lint-ignore no-control-regex -- control characters are what is looked for
 const fieldValue = /^[^\x00-\x08\x0a-\x1f\x7f]*$/;
 
+/**
+ * Headers that say where a message ends, or what is to become of its connection (RFC 9112, 6; RFC 9113, 8.2.2). A proxy whose word
+ * on these is not its own would take a part of one message for the next one, which may be somebody else's.
+ */
+const framing: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+]);
+
 /** Why a header cannot be set to a value, added or removed; `undefined` if it can. */
 export function headerFault(
   change: "set" | "add" | "remove",
@@ -94,6 +107,9 @@ export function headerFault(
   if (!isToken(name)) return `"${name}" is not a header name, use letters, digits and hyphens`;
   if (name.toLowerCase() === "host" && change !== "set") {
     return `there is always just one header "${name}", it can only be set`;
+  }
+  if (change !== "remove" && framing.has(name.toLowerCase())) {
+    return `header "${name}" is for proxies alone to set, remove it`;
   }
   if (!fieldValue.test(value)) return `the value of header "${name}" holds control characters, remove them`;
   return undefined;

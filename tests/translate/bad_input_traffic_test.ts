@@ -250,6 +250,8 @@ const mostMatches = Array.from({ length: 16 }, (_, rule) => ({
   })),
 }));
 
+const framing = (change: "set" | "add", name: string, value: string) => ({ [change]: [{ name, value }] });
+
 const redirect = (from: string, path: Raw) => ({
   ...filtered(from, { type: "RequestRedirect", requestRedirect: { path } }),
   backendRefs: [],
@@ -294,6 +296,37 @@ const wrongRoutes: readonly WrongRoute[] = [
     answers: { "/bad": 500, "/next": 200 },
     condition: dropped,
     words: `"a b" is not a header name`,
+  },
+  ...[
+    { type: "ResponseHeaderModifier", responseHeaderModifier: framing("set", "Content-Length", "5") },
+    {
+      type: "ResponseHeaderModifier",
+      responseHeaderModifier: framing("add", "Transfer-Encoding", "chunked"),
+    },
+    { type: "RequestHeaderModifier", requestHeaderModifier: framing("add", "content-length", "200") },
+    { type: "RequestHeaderModifier", requestHeaderModifier: framing("set", "transfer-encoding", "chunked") },
+    { type: "RequestHeaderModifier", requestHeaderModifier: framing("set", "Upgrade", "websocket") },
+  ].map((filter): WrongRoute => ({
+    name: `a header that moves the end of a message: ${JSON.stringify(filter)}`,
+    spec: { rules: [filtered("/bad", filter), to("app", "/next")] },
+    answers: { "/bad": 500, "/next": 200 },
+    condition: dropped,
+    words: "is for proxies alone to set",
+  })),
+  {
+    name: "a session in a header that moves the end of a message",
+    spec: {
+      rules: [
+        {
+          ...to("app", "/bad"),
+          sessionPersistence: { type: "Header", header: { name: "Content-Length" } },
+        },
+        to("app", "/next"),
+      ],
+    },
+    answers: { "/bad": 500, "/next": 200 },
+    condition: dropped,
+    words: "is for proxies alone to set",
   },
   {
     name: "mirrors to nowhere",

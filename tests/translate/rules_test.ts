@@ -201,6 +201,20 @@ Deno.test("validation: regular expressions and headers", () => {
   }
   assertEquals(headerFault("add", "Host", "x")?.includes("it can only be set"), true);
   assertEquals(headerFault("remove", "hOST", "")?.includes("it can only be set"), true);
+  for (
+    const framing of [
+      "Connection",
+      "content-length",
+      "Keep-Alive",
+      "Proxy-Connection",
+      "TRANSFER-ENCODING",
+      "upgrade",
+    ]
+  ) {
+    const problem = `header "${framing}" is for proxies alone to set, remove it`;
+    assertEquals([headerFault("set", framing, "5"), headerFault("add", framing, "5")], [problem, problem]);
+    assertEquals(headerFault("remove", framing, ""), undefined);
+  }
 });
 
 Deno.test("validation: names, paths and hostnames", () => {
