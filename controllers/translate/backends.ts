@@ -22,7 +22,7 @@ export interface ClusterSpec {
   readonly tls?: BackendTls;
   readonly address?: never;
   /** TLS is demanded and cannot be spoken as demanded: every connection has to fail. */
-  readonly cut?: true;
+  readonly cut?: Fault;
   /** Who says what is sent again. */
   readonly retries?: Cluster["retries"];
 }
@@ -69,7 +69,8 @@ const appProtocols: { readonly [name: string]: ClusterSpec["protocol"] } = {
 const encrypted: readonly string[] = ["https", "kubernetes.io/wss"];
 
 /**
- * Resolves a reference. Whether a Service exists is told only to those who may refer to it.
+ * Resolves a reference; one whose BackendTLSPolicy cannot be met to a cluster that is cut. Whether a Service exists is told only
+ * to those who may refer to it.
  */
 export function resolveBackend(
   ref: BackendObjectReference,
@@ -137,6 +138,9 @@ export function resolveBackend(
     return { reason: "UnsupportedProtocol", message };
   }
   // A name of its own: routes move to it once it is there, and not a request is sent as plain text after that.
-  const own = `${spec.name}/${policy.key.slice(policy.key.indexOf("/") + 1)}`;
-  return { ...spec, name: own, ...policy.tls ? { tls: policy.tls } : { cut: true } };
+  const own = { ...spec, name: `${spec.name}/${policy.key.slice(policy.key.indexOf("/") + 1)}` };
+  if (policy.tls) return { ...own, tls: policy.tls };
+  const message =
+    `${title}: TLS cannot be spoken as BackendTLSPolicy "${policy.key}" demands, see its status`;
+  return { ...own, cut: { reason: "UnsupportedProtocol", message } };
 }

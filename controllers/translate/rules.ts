@@ -41,9 +41,9 @@ export function resolveRoute(
   const unresolved: Fault[] = [];
   const find: Find = (ref, where) => {
     const backend = resolveBackend(ref, needs, read, tables);
-    if (!("reason" in backend)) return backend;
-    unresolved.push({ reason: backend.reason, message: `${where}: ${backend.message}` });
-    return undefined;
+    const fault = "reason" in backend ? backend : backend.cut;
+    if (fault) unresolved.push({ reason: fault.reason, message: `${where}: ${fault.message}` });
+    return "reason" in backend ? undefined : backend;
   };
   const rules = route.rules.map((rule) => {
     unresolved.push(...unknownExtensions(rule));
