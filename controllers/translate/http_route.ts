@@ -12,20 +12,29 @@ import { readFilters } from "./filters.ts";
 import { readRetry } from "./retries.ts";
 import type { MatchModel, RouteKind, RuleModel } from "./route_kind.ts";
 import { readSession } from "./sessions.ts";
-import { literalFault, nameFault, regexFault } from "./validate.ts";
+import { literalFault, nameFault, regexFault, type Taken } from "./validate.ts";
 
 export const httpRoute: RouteKind<HTTPRoute> = {
   kind: "HTTPRoute",
   transport: "TCP",
   rules: ({ spec, metadata }, config) => {
-    const rules: readonly HTTPRouteRule[] = spec.rules ?? [{}];
-    return rules.map((rule, index) =>
-      readRule(`${metadata.namespace}/${metadata.name}`, rule, index, config)
-    );
+    const rules: readonly HTTPRouteRule[] = spec.rules ?? [{}],
+      route = `${metadata.namespace}/${metadata.name}`;
+    const expressions: Taken = { size: 0 };
+    return rules.map((rule, index) => readRule({ route, expressions, config }, rule, index));
   },
 };
 
-function readRule(route: string, rule: HTTPRouteRule, index: number, config: Config): RuleModel {
+/** What the rules of a route have in common. */
+interface Context {
+  /** `namespace/name`. */
+  readonly route: string;
+  readonly expressions: Taken;
+  readonly config: Config;
+}
+
+function readRule(context: Context, rule: HTTPRouteRule, index: number): RuleModel {
+  const { route, config } = context;
   const where = `spec.rules[${index}]`;
   const filters = readFilters(rule.filters, where, config, "rule");
   const faults: Fault[] = [...filters.faults];
@@ -37,7 +46,7 @@ function readRule(route: string, rule: HTTPRouteRule, index: number, config: Con
   const specified: readonly Partial<HTTPRouteMatch>[] = rule.matches && rule.matches.length > 0
     ? rule.matches
     : [{}];
-  const matches = specified.map((match, i) => readMatch(match, `${where}.matches[${i}]`, config));
+  const matches = specified.map((match, i) => readMatch(match, `${where}.matches[${i}]`, context));
   for (const { fault } of matches) if (fault) faults.push(fault);
   const effects = [filters.effects, ...backends.map(({ effects }) => effects)];
   if (
@@ -100,14 +109,16 @@ const valueTypes: { readonly [type: string]: ValueMatch["type"] } = {
   RegularExpression: "regex",
 };
 
-function readMatch(match: Partial<HTTPRouteMatch>, where: string, config: Config): MatchModel {
+function readMatch(match: Partial<HTTPRouteMatch>, where: string, context: Context): MatchModel {
+  const { expressions, config } = context;
   const { type = "PathPrefix", value = "/" } = match.path ?? {};
   const pathType = Object.hasOwn(pathTypes, type) ? pathTypes[type] : undefined;
   if (pathType === undefined) return { fault: unknownType(`${where}.path.type`, type, pathTypes) };
-  const problem = config.validate && (pathType === "regex" ? regexFault : literalFault)(value);
+  const problem = config.validate &&
+    (pathType === "regex" ? regexFault(value, expressions) : literalFault(value));
   if (problem) return { fault: unsupported(`${where}.path.value`, problem) };
-  const headers = readValues(match.headers, `${where}.headers`, (name) => name.toLowerCase(), config);
-  const queryParams = readValues(match.queryParams, `${where}.queryParams`, (name) => name, config);
+  const headers = readValues(match.headers, `${where}.headers`, (name) => name.toLowerCase(), context);
+  const queryParams = readValues(match.queryParams, `${where}.queryParams`, (name) => name, context);
   const fault = headers.fault ?? queryParams.fault;
   return {
     match: {
@@ -130,7 +141,7 @@ function readValues(
   values: HTTPRouteMatch["headers"],
   where: string,
   normalize: (name: string) => string,
-  config: Config,
+  { expressions, config }: Context,
 ): { readonly values: readonly ValueMatch[]; readonly fault?: Fault } {
   const byName = new Map<string, ValueMatch>();
   let fault: Fault | undefined;
@@ -139,7 +150,7 @@ function readValues(
     if (byName.has(key)) continue;
     const known = Object.hasOwn(valueTypes, type) ? valueTypes[type] : undefined;
     const wrongName = config.validate ? nameFault(name) : undefined;
-    const problem = known === "regex" && config.validate ? regexFault(value) : undefined;
+    const problem = known === "regex" && config.validate ? regexFault(value, expressions) : undefined;
     if (known === undefined) fault ??= unknownType(`${where}[${i}].type`, type, valueTypes);
     else if (wrongName) fault ??= unsupported(`${where}[${i}].name`, wrongName);
     else if (problem) fault ??= unsupported(`${where}[${i}].value`, problem);

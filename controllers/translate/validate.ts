@@ -6,20 +6,33 @@
 import { RE2JS } from "re2js";
 import { isIPv4 } from "../../crds/schema/formats.ts";
 
-/** Proxies take programs that are some ten times as large; to compile one that is takes too long here. */
-const largestProgram = 10_000;
+/**
+ * How large the regular expressions of one object may be, all together. To match all of them against a long header takes a proxy
+ * seconds as it is, in which it does nothing for others, and to read them keeps the thread here busy.
+ */
+const largest = 10_000;
 
 /** Characters beyond the first 256, of which proxies know only the bytes. */
 const wideEscape = /\\x\{0*[0-9a-f]{3,}\}/i;
 
-/** Why RE2 refuses a regular expression; `undefined` if it takes it. */
-export function regexFault(pattern: string): string | undefined {
+/** How much has been taken of what the regular expressions of one object may come to. */
+export interface Taken {
+  size: number;
+}
+
+/** Why a regular expression is refused; `undefined` if it is taken. Its size is added to what is `taken`. */
+export function regexFault(pattern: string, taken: Taken = { size: 0 }): string | undefined {
   if (pattern === "") return "an empty regular expression is not supported, write .* for anything";
   const [wide] = wideEscape.exec(pattern) ?? [];
   if (wide !== undefined) return `"${wide}" is not supported, write the character itself`;
-  const size = programSize(pattern);
-  if (size > largestProgram) {
+  const size = sizeOf(pattern);
+  if (size > largest) {
     return `a regular expression of some ${size} instructions is not supported, repeat less`;
+  }
+  taken.size += size;
+  if (taken.size > largest) {
+    return `more than some ${largest} instructions of regular expressions in one route are not supported, ` +
+      "divide it";
   }
   try {
     RE2JS.compile(pattern);
@@ -42,24 +55,33 @@ function abridged(text: string): string {
   return text.length <= longestQuote ? text : `${text.slice(0, longestQuote)}…`;
 }
 
-/** About how many instructions a regular expression comes to, its repetitions written out. */
-function programSize(pattern: string): number {
+/** A property of characters, as in `\p{L}`, has hundreds of ranges, which are sorted each time that it is named. */
+const propertySize = 100;
+
+/**
+ * About how many instructions a regular expression comes to, its repetitions written out. What is read for a single one, such as
+ * a class of characters, counts besides, but not with each repetition.
+ */
+function sizeOf(pattern: string): number {
   const groups = [0];
-  let last = 0;
+  let last = 0, read = 0;
   const add = (size: number) => {
     last = size;
     groups.push((groups.pop() ?? 0) + size);
   };
-  const parts = /\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
+  const parts = /\\[\s\S]|\[\^?\]?(?:\\[\s\S]|[^\]\\])*(?:\]|\\?$)|\{(\d+)(?:,(\d*))?\}|[\s\S]/g;
   for (const [part, least, most] of pattern.matchAll(parts)) {
     if (least !== undefined) {
       const before = last;
       add(before * (Math.max(Number(least), Number(most ?? 0), 1) - 1));
       last += before;
     } else if (part === "(") groups.push(0);
-    else add(part === ")" && groups.length > 1 ? groups.pop() ?? 0 : 1);
+    else {
+      read += Math.floor(part.length / 4) + (part.match(/\\p/gi)?.length ?? 0) * propertySize;
+      add(part === ")" && groups.length > 1 ? groups.pop() ?? 0 : 1);
+    }
   }
-  return groups.reduce((sum, size) => sum + size, 0);
+  return groups.reduce((sum, size) => sum + size, read);
 }
 
 /** The characters of a token, as RFC 9110, 5.6.2 has it. */

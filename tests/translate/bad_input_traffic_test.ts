@@ -246,7 +246,7 @@ const mostMatches = Array.from({ length: 16 }, (_, rule) => ({
   ...to("app"),
   matches: Array.from({ length: 64 }, (_, match) => ({
     path: { type: "PathPrefix", value: `/r${rule}/m${match}` },
-    headers: [{ name: "host", type: "RegularExpression", value: `[a-z.]{${match + 1},}` }],
+    headers: [{ name: "host", type: "RegularExpression", value: `[a-z.]{${match < 48 ? 1 : 20},}` }],
   })),
 }));
 
@@ -275,6 +275,21 @@ const wrongRoutes: readonly WrongRoute[] = [
     answers: { "/bad": 200 },
     condition: dropped,
     words: "RE2 refuses the regular expression",
+  },
+  {
+    name: "regular expressions that are too large together",
+    spec: {
+      rules: ["/one", "/two", "/three"].map((value, i) => ({
+        ...to("app"),
+        matches: [{
+          path: { type: "PathPrefix", value },
+          headers: [{ name: "host", type: "RegularExpression", value: `www.*${"x?".repeat(2_000 + i)}` }],
+        }],
+      })),
+    },
+    answers: { "/one": 200, "/two": 200, "/three": 500 },
+    condition: dropped,
+    words: "more than some 10000 instructions of regular expressions in one route",
   },
   {
     name: "16 rules with 64 matches each",

@@ -184,13 +184,25 @@ Deno.test("validation: regular expressions and headers", () => {
   const tooMuch: readonly (readonly [pattern: string, problem: string])[] = [
     ["", "an empty regular expression is not supported"],
     ["\\x{10ffff}", `"\\x{10ffff}" is not supported`],
-    ["\\pL{1000}".repeat(100), "of some 100100 instructions is not supported"],
+    ["\\pL{1000}".repeat(100), "of some 110100 instructions is not supported"],
     [`(${"abcd".repeat(1000)}){1000}`, "of some 4000000 instructions is not supported"],
     ["a".repeat(10_001), "of some 10001 instructions is not supported"],
   ];
   for (const [pattern, problem] of tooMuch) {
     assertEquals(regexFault(pattern)?.includes(problem), true, `${regexFault(pattern)}`);
   }
+  // In one pass, however many brackets are opened and not closed; each property counts, wherever it is named.
+  for (const open of ["[", "[\\", "(?:["]) assertEquals(regexFault(open.repeat(4_000)) !== undefined, true);
+  assertEquals(
+    regexFault(`[${"\\pL".repeat(1000)}]`)?.includes("of some 100751 instructions is not supported"),
+    true,
+  );
+  const taken = { size: 0 };
+  assertEquals([regexFault("a".repeat(6_000), taken), taken.size], [undefined, 6_000]);
+  assertEquals(
+    regexFault("b".repeat(4_001), taken),
+    "more than some 10000 instructions of regular expressions in one route are not supported, divide it",
+  );
   assertEquals(headerFault("set", "X-Fine", "with\ttab and ümlaut"), undefined);
   assertEquals(headerFault("set", "Host", "x"), undefined);
   for (const bad of ["", "a b", "a:b", ":path", "ä", "a\n"]) {
