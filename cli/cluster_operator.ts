@@ -101,23 +101,26 @@ export async function startClusterOperator(options: ClusterOperatorOptions): Pro
       ready.resolve();
     },
   });
-  const http = stack.use(serveHttp({
-    hostname,
-    port: ports.http,
-    metrics,
-    clock,
-    ready: ready.promise,
-    awaited() {
-      if (state.stopping) return ["the end: this replica is stopping"];
-      if (!started.operator) return ["the xDS server"];
-      const { loop } = started.operator;
-      return [
-        ...loop.awaited.map((name) => `the list of ${name}`),
-        ...state.complete ? [] : ["the first configuration"],
-        ...certificate.credentials ? [] : ["the authority of the xDS servers"],
-      ];
-    },
-  }));
+  const http = stack.use(
+    await serveHttp({
+      log,
+      hostname,
+      port: ports.http,
+      metrics,
+      clock,
+      ready: ready.promise,
+      awaited() {
+        if (state.stopping) return ["the end: this replica is stopping"];
+        if (!started.operator) return ["the xDS server"];
+        const { loop } = started.operator;
+        return [
+          ...loop.awaited.map((name) => `the list of ${name}`),
+          ...state.complete ? [] : ["the first configuration"],
+          ...certificate.credentials ? [] : ["the authority of the xDS servers"],
+        ];
+      },
+    }),
+  );
 
   const scope = stack.use(new Scope());
   const { controllerName = defaultConfig.controllerName } = options.config ?? {};
