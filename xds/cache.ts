@@ -11,8 +11,11 @@ import { splitResourceKey, type XdsResource } from "./types.ts";
 /** The resources of one Gateway now. */
 export type Resources = ReadonlyMap<ResourceId, XdsResource>;
 
+/** What changed, each with what there was before. */
+export type Changes = ReadonlyMap<ResourceId, XdsResource | undefined>;
+
 /** Told what changed, once per settle. */
-export type ChangeListener = (changed: ReadonlySet<ResourceId>) => void;
+export type ChangeListener = (changes: Changes) => void;
 
 /** What one proxy is to have; live. */
 export type ProxyResources = Pick<Resources, "get" | "has" | "keys">;
@@ -41,16 +44,19 @@ export class XdsCache {
 
   /** Takes in what changed in the last settle, then wakes the streams of the Gateways concerned. */
   update(table: Table<XdsResource>): void {
-    const changed = new Map<GatewayKey, Set<ResourceId>>();
+    const changed = new Map<GatewayKey, Map<ResourceId, XdsResource | undefined>>();
     for (const key of table.changed) {
       const { gateway, id } = splitResourceKey(key);
+      const before = this.#resources.get(gateway)?.get(id);
       this.#put(gateway, id, table.get(key));
-      const ids = changed.get(gateway);
-      if (ids) ids.add(id);
-      else changed.set(gateway, new Set([id]));
+      const changes = changed.get(gateway);
+      if (changes) changes.set(id, before);
+      else changed.set(gateway, new Map([[id, before]]));
     }
-    for (const [gateway, ids] of changed) {
-      for (const { listener } of [...this.#followers.get(gateway) ?? []]) listener(ids);
+    for (const [gateway, changes] of changed) {
+      for (const { proxy, listener } of [...this.#followers.get(gateway) ?? []]) {
+        listener(this.#draining.has(proxy) ? allDraining(changes) : changes);
+      }
     }
   }
 
@@ -61,8 +67,9 @@ export class XdsCache {
     for (const [gateway, followers] of this.#followers) {
       for (const { proxy, listener } of [...followers]) {
         if (!changed.has(proxy)) continue;
-        const ids = [...this.resources(gateway).keys()].filter((id) => id.startsWith("listener:"));
-        listener(new Set(ids));
+        const listeners = [...this.resources(gateway)].filter(([id]) => id.startsWith("listener:"));
+        const changes = new Map(listeners);
+        listener(this.#draining.has(proxy) ? changes : allDraining(changes));
       }
     }
   }
@@ -117,4 +124,9 @@ export class XdsCache {
       if (resources.size === 0 && !this.#followers.has(gateway)) this.#resources.delete(gateway);
     }
   }
+}
+
+/** Changes as they are for a proxy that drained before. */
+function allDraining(changes: Changes): Changes {
+  return new Map([...changes].map(([id, before]) => [id, before && drainingOf(before)]));
 }

@@ -30,13 +30,16 @@ function history(seed: number, patience: Patience): Outcome {
 
   /** One settle: clusters come and go or change, and routes name only clusters that there are. */
   const edit = () => {
-    const changed = new Set<ResourceId>();
+    const changes = new Map<ResourceId, XdsResource | undefined>();
+    const note = (id: ResourceId) => void (changes.has(id) || changes.set(id, target.get(id)));
     const put = (one: XdsResource) => {
+      note(one.id);
       target.set(one.id, one);
-      changed.add(one.id);
     };
     const drop = (id: ResourceId) => {
-      if (target.delete(id)) changed.add(id);
+      if (!target.has(id)) return;
+      note(id);
+      target.delete(id);
     };
     for (let i = random.int(3); i >= 0; i--) {
       const name = `c${random.int(6)}`;
@@ -73,7 +76,7 @@ function history(seed: number, patience: Patience): Outcome {
         }
       }
     }
-    stream.changed(changed);
+    stream.changed(changes);
   };
   const poll = () => {
     const response = stream.next(now);

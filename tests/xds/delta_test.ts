@@ -29,14 +29,16 @@ class Script {
   now = 0;
 
   put(...resources: readonly XdsResource[]): this {
+    const changes = new Map(resources.map(({ id }) => [id, this.target.get(id)]));
     for (const one of resources) this.target.set(one.id, one);
-    this.stream.changed(resources.map(({ id }) => id));
+    this.stream.changed(changes);
     return this;
   }
 
   drop(...ids: readonly ResourceId[]): this {
+    const changes = new Map(ids.map((id) => [id, this.target.get(id)]));
     for (const id of ids) this.target.delete(id);
-    this.stream.changed(ids);
+    this.stream.changed(changes);
     return this;
   }
 

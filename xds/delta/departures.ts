@@ -6,7 +6,7 @@
 import type { ResourceId } from "../../controllers/ir/mod.ts";
 import type { ProxyResources } from "../cache.ts";
 import { isNeeded, type XdsResource } from "../types.ts";
-import type { Subscriptions } from "./subscription.ts";
+import type { Held, Subscriptions } from "./subscription.ts";
 
 export class Departures {
   readonly #resources: ProxyResources;
@@ -42,11 +42,13 @@ export class Departures {
 
   /** The clusters to be removed now, `limit` at most. */
   due(now: number, limit: number): readonly string[] {
-    const { cluster: clusters } = this.#subscriptions, due: string[] = [];
+    const { cluster: clusters, routes } = this.#subscriptions, due: string[] = [];
+    let held: readonly (readonly [name: string, Held])[] | undefined;
     for (const name of clusters.dirty) {
       const id = clusters.id(name);
-      if (this.#resources.has(id) || !clusters.held.has(name)) continue;
-      if (this.#isNamed(id)) {
+      if (this.#resources.has(id) || !clusters.held(name)) continue;
+      held ??= [...routes.allHeld()];
+      if (this.#isNamed(id, held)) {
         const until = this.#waiting.get(name);
         if (until === undefined) this.#waiting.set(name, now + this.#patience);
         if (until === undefined || now < until) continue;
@@ -63,18 +65,18 @@ export class Departures {
     return this.#waiting.values();
   }
 
-  /** Whether a route configuration that the proxy has, or is being sent, names a cluster. */
-  #isNamed(cluster: ResourceId): boolean {
+  /** Whether a route configuration that the proxy has (`held`), or is being sent, names a cluster. */
+  #isNamed(cluster: ResourceId, held: readonly (readonly [name: string, Held])[]): boolean {
     const { routes } = this.#subscriptions;
     if (!routes.started && this.#inherited) return true; // What routes it has it has not said yet.
-    for (const [name, { version, needs }] of routes.held) {
+    for (const [name, { version, needs }] of held) {
       // What another server sent is not known; it may name anything until it is replaced.
       const names = needs
         ? isNeeded(cluster, needs)
         : this.#resources.get(routes.id(name))?.version !== version;
       if (names) return true;
     }
-    for (const nonce of routes.inFlight.values()) {
+    for (const { nonce } of routes.inFlight.values()) {
       if (this.#sent(nonce)?.some(({ needs }) => isNeeded(cluster, needs))) return true;
     }
     return false;

@@ -13,8 +13,8 @@ export class Readiness {
   readonly #patience: number;
   /** Clusters that the proxy is to have and cannot use, with the time at which waiting for them ends. */
   readonly #unready = new Map<string, number | undefined>();
-  /** Clusters that the proxy can use, perhaps in an older version. */
-  readonly #ready = new Set<string>();
+  /** Clusters that the proxy can use, although there are none any more: it has not been told to remove them yet. */
+  readonly #leaving = new Set<string>();
 
   /** Waits are no longer than `patience` milliseconds. */
   constructor(resources: ProxyResources, subscriptions: Subscriptions, patience: number) {
@@ -23,29 +23,36 @@ export class Readiness {
     this.#patience = patience;
   }
 
-  /** Notes that a cluster was added, replaced or removed; one that the proxy refused before is waited for anew. */
-  note(cluster: string): void {
-    if (!this.#resources.has(`cluster:${cluster}`)) this.#unready.delete(cluster);
-    else if (!this.#ready.has(cluster)) this.#unready.set(cluster, undefined);
+  /**
+   * Notes that a cluster was added, replaced or removed, and whether it `existed` before; one that the proxy refused before is
+   * waited for anew.
+   */
+  note(cluster: string, existed: boolean): void {
+    const ready = existed ? !this.#unready.has(cluster) : this.#leaving.has(cluster);
+    if (!this.#resources.has(`cluster:${cluster}`)) {
+      this.#unready.delete(cluster);
+      if (ready) this.#leaving.add(cluster);
+    } else {
+      this.#leaving.delete(cluster);
+      if (!ready) this.#unready.set(cluster, undefined);
+    }
     this.check(cluster);
   }
 
   /** Notes that the proxy is told to remove a cluster. */
   removed(cluster: string): void {
-    this.#ready.delete(cluster);
+    this.#leaving.delete(cluster);
   }
 
   /** Strikes out a cluster if it has become ready: acknowledged, with endpoints that were asked for and acknowledged. */
   check(cluster: string): void {
     const { cluster: clusters, endpoints } = this.#subscriptions;
     const wanted = this.#unready.has(cluster) && this.#resources.has(clusters.id(cluster));
-    if (!wanted || !clusters.held.has(cluster)) return;
+    if (!wanted || !clusters.held(cluster)) return;
     const ready = !this.#resources.has(endpoints.id(cluster)) ||
-      endpoints.names.has(cluster) && endpoints.held.has(cluster) && !endpoints.owed.has(cluster) &&
+      endpoints.names(cluster) && endpoints.held(cluster) !== undefined && !endpoints.owed.has(cluster) &&
         !endpoints.inFlight.has(cluster);
-    if (!ready) return;
-    this.#unready.delete(cluster);
-    this.#ready.add(cluster);
+    if (ready) this.#unready.delete(cluster);
   }
 
   /** Whether a resource has to wait for clusters that it names, directly or by its routes. */
@@ -57,7 +64,7 @@ export class Readiness {
     return needs.some((ids) =>
       ids.values().some((id) => {
         const routes = this.#resources.get(id);
-        return routes !== undefined && !this.#subscriptions.routes.held.has(routes.name) &&
+        return routes !== undefined && !this.#subscriptions.routes.held(routes.name) &&
           this.#missed(routes.needs, now);
       })
     );

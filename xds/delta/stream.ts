@@ -8,7 +8,7 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
-import type { ProxyResources } from "../cache.ts";
+import type { Changes, ProxyResources } from "../cache.ts";
 import { type ResourceType, typeUrls, type XdsResource } from "../types.ts";
 import type { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
 import { blame, isCutOff } from "./nack.ts";
@@ -57,9 +57,7 @@ interface Sent extends DeltaResponse {
 export class DeltaStream {
   readonly #resources: ProxyResources;
   readonly #patience: Patience;
-  readonly #subscriptions = Object.fromEntries(
-    types.map((type) => [type, new Subscription(type)]),
-  ) as unknown as Subscriptions;
+  readonly #subscriptions: Subscriptions;
   /** Responses without an answer, oldest first. */
   readonly #sent = new Map<string, Sent>();
   readonly #readiness: Readiness;
@@ -71,6 +69,9 @@ export class DeltaStream {
   constructor(resources: ProxyResources, patience: Patience = defaultPatience) {
     this.#resources = resources;
     this.#patience = patience;
+    this.#subscriptions = Object.fromEntries(
+      types.map((type) => [type, new Subscription(type, resources)]),
+    ) as unknown as Subscriptions;
     this.#readiness = new Readiness(resources, this.#subscriptions, patience.dependency);
     this.#departures = new Departures(
       resources,
@@ -78,7 +79,7 @@ export class DeltaStream {
       (nonce) => this.#sent.get(nonce)?.resources,
       patience.removal,
     );
-    for (const id of resources.keys()) this.#note(id);
+    this.#note(new Map([...resources.keys()].map((id) => [id, undefined])));
   }
 
   /** Takes in a request. Unknown types are ignored. */
@@ -105,12 +106,12 @@ export class DeltaStream {
   }
 
   /** Takes in that resources were added, replaced or removed. */
-  changed(ids: Iterable<ResourceId>): void {
-    for (const id of ids) {
-      const colon = id.indexOf(":"), name = id.slice(colon + 1);
-      this.#subscriptions[id.slice(0, colon) as ResourceType].touch(name);
-      this.#note(id);
-      if (id.startsWith("endpoints:")) this.#readiness.check(name);
+  changed(changes: Changes): void {
+    this.#note(changes);
+    for (const id of changes.keys()) {
+      const { subscription, name } = this.#find(id);
+      subscription.touch(name);
+      if (subscription.type === "endpoints") this.#readiness.check(name);
     }
   }
 
@@ -138,7 +139,7 @@ export class DeltaStream {
   #start(subscription: Subscription, request: DeltaDiscoveryRequest, outcomes: Outcome[]): void {
     subscription.started = true;
     const listed = request.resource_names_subscribe ?? [];
-    const hasAll = subscription.type === "cluster" || subscription.type === "listener";
+    const { hasAll } = subscription;
     subscription.wildcard = hasAll && listed.length === 0;
     const initial = Object.entries(request.initial_resource_versions ?? {});
     subscription.unanswered = hasAll && initial.length === 0;
@@ -146,8 +147,7 @@ export class DeltaStream {
     for (const [name, version] of initial) {
       const id = subscription.id(name), resource = this.#resources.get(id);
       const current = resource?.version === version;
-      subscription.held.set(name, { version, needs: current ? resource.needs : undefined });
-      subscription.given.set(name, version);
+      subscription.hold(name, { version, needs: current ? resource.needs : undefined });
       outcomes.push({ type: "acked", id, version });
       if (!current) subscription.touch(name);
     }
@@ -166,9 +166,9 @@ export class DeltaStream {
       subscription.wildcard = true;
       return this.#touchAll(subscription);
     }
-    subscription.names.add(name);
+    subscription.name(name, true);
     // What a proxy brings along on its first request it need not be sent. Later it may have let go of what it had.
-    if (!first || !subscription.held.has(name)) subscription.owed.add(name);
+    if (!first || !subscription.held(name)) subscription.owed.add(name);
     subscription.touch(name);
   }
 
@@ -176,9 +176,9 @@ export class DeltaStream {
     if (name === "*") {
       subscription.wildcard = false;
     } else if (subscription.wildcard) {
-      subscription.names.delete(name);
+      subscription.name(name, false);
     } else {
-      if (subscription.held.has(name)) outcomes.push({ type: "acked", id: subscription.id(name) });
+      if (subscription.held(name)) outcomes.push({ type: "acked", id: subscription.id(name) });
       subscription.forget(name);
     }
   }
@@ -190,7 +190,7 @@ export class DeltaStream {
     const subscription = this.#subscriptions[sent.type];
     const names = sent.resources.map(({ name }) => name);
     for (const name of [...names, ...sent.removed]) {
-      if (subscription.inFlight.get(name) === nonce) subscription.inFlight.delete(name);
+      if (subscription.inFlight.get(name)?.nonce === nonce) subscription.inFlight.delete(name);
       subscription.touch(name);
     }
     const message = request.error_detail?.message ?? "";
@@ -199,7 +199,6 @@ export class DeltaStream {
       const { id, name, version, needs } = resource, complaint = refused?.get(name);
       if (complaint !== undefined) {
         subscription.refused.set(name, version);
-        subscription.keepsHeld(name);
         outcomes.push({ type: "nacked", id, version, message: complaint });
       } else if (!refused || refused.size > 0 && isCutOff(message)) {
         // Nobody knows whether it was taken: it is sent again by itself.
@@ -212,7 +211,7 @@ export class DeltaStream {
         if (refused.size > 0) subscription.owed.add(name);
         // Endpoints may be acknowledged before the proxy asks for them.
         const kept = subscription.wants(name) || sent.type === "endpoints";
-        if (kept) subscription.held.set(name, { version, needs });
+        if (kept) subscription.hold(name, { version, needs });
         outcomes.push({ type: "acked", id, version });
       }
     }
@@ -241,7 +240,7 @@ export class DeltaStream {
         } else if (resources.length === 0 && removed.length === 0) {
           return this.#send(subscription, [resource], [], now);
         }
-      } else if (!subscription.held.has(name)) {
+      } else if (!subscription.held(name)) {
         // There is no such thing: saying so ends the proxy's wait for it.
         if (subscription.owed.has(name)) removed.push(name);
         else subscription.dirty.delete(name);
@@ -260,7 +259,7 @@ export class DeltaStream {
 
   #isDue(subscription: Subscription, { name, version }: XdsResource): boolean {
     if (subscription.owed.has(name)) return true;
-    return subscription.wants(name) && subscription.held.get(name)?.version !== version &&
+    return subscription.wants(name) && subscription.held(name)?.version !== version &&
       subscription.refused.get(name) !== version;
   }
 
@@ -269,7 +268,7 @@ export class DeltaStream {
     if (type !== "endpoints") return false;
     const { cluster: clusters } = this.#subscriptions;
     const target = this.#resources.get(clusters.id(name));
-    return clusters.started && target !== undefined && clusters.given.get(name) !== target.version;
+    return clusters.started && target !== undefined && clusters.given(name) !== target.version;
   }
 
   /** Removes clusters that no route configuration of the proxy names any more. */
@@ -289,13 +288,12 @@ export class DeltaStream {
     this.#sent.set(nonce, { ...response, at: now });
     subscription.unanswered = false;
     for (const name of removed) {
-      subscription.held.delete(name); // Should it come back, it is new.
-      subscription.given.delete(name);
+      subscription.hold(name, undefined); // Should it come back, it is new.
       if (subscription.type === "cluster") this.#readiness.removed(name);
     }
-    for (const { name, version } of resources) subscription.given.set(name, version);
+    for (const name of removed) subscription.inFlight.set(name, { nonce });
+    for (const { name, version } of resources) subscription.inFlight.set(name, { nonce, version });
     for (const name of [...resources.map(({ name }) => name), ...removed]) {
-      subscription.inFlight.set(name, nonce);
       subscription.owed.delete(name);
       subscription.dirty.delete(name);
     }
@@ -310,11 +308,26 @@ export class DeltaStream {
     return response;
   }
 
-  #note(id: ResourceId): void {
-    if (!id.startsWith("cluster:")) return;
-    const name = id.slice("cluster:".length);
-    this.#readiness.note(name);
-    this.#departures.note(name);
+  #note(changes: Changes): void {
+    // First of all of them, since whether a cluster is ready depends on its endpoints.
+    for (const [id, before] of changes) {
+      const { subscription, name } = this.#find(id);
+      subscription.changed(name, before);
+    }
+    for (const [id, before] of changes) {
+      const { subscription, name } = this.#find(id);
+      if (subscription.type !== "cluster") continue;
+      this.#readiness.note(name, before !== undefined);
+      this.#departures.note(name);
+    }
+  }
+
+  #find(id: ResourceId): { readonly subscription: Subscription; readonly name: string } {
+    const colon = id.indexOf(":");
+    return {
+      subscription: this.#subscriptions[id.slice(0, colon) as ResourceType],
+      name: id.slice(colon + 1),
+    };
   }
 
   /** Takes responses for lost that were never answered, so that nothing waits for them for ever. */
@@ -324,7 +337,7 @@ export class DeltaStream {
       this.#sent.delete(nonce);
       const subscription = this.#subscriptions[type];
       for (const name of [...resources.map(({ name }) => name), ...removed]) {
-        if (subscription.inFlight.get(name) !== nonce) continue;
+        if (subscription.inFlight.get(name)?.nonce !== nonce) continue;
         subscription.inFlight.delete(name);
         subscription.owed.add(name); // Perhaps it has taken it: it is sent whatever there is by now.
         subscription.touch(name);

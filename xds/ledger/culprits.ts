@@ -220,7 +220,7 @@ export class Culprits {
     if (current === undefined) return true;
     let accepted = false;
     for (const proxy of progress.connected()) {
-      const has = proxy.acked.get(id) === current;
+      const has = proxy.acked?.get(id) === current;
       if (proxy.id === witness) return has;
       accepted ||= has;
     }

@@ -23,7 +23,7 @@ import { Entries, type Entry } from "./entries.ts";
 import type { Addressee, Changes, ContributionNews, News } from "./news.ts";
 import { Peers } from "./peers.ts";
 import { Progress } from "./progress.ts";
-import { isDown, type ProxyState, silence } from "./proxy.ts";
+import { type ProxyState, silence } from "./proxy.ts";
 import { verdictOn } from "./verdict.ts";
 
 /** Where the ledger of a Gateway writes its results. */
@@ -260,7 +260,7 @@ export class GatewayLedger {
       this.#culprits.reconsider();
       // It may have been restarted: what it really has it says next.
       proxy.listed = false;
-      proxy.acked.clear();
+      this.#progress.begin(proxy);
       proxy.refused.clear();
       proxy.arrival = new Arrival(this.#progress.ids());
       this.#sinks.news("proxies");
@@ -270,8 +270,7 @@ export class GatewayLedger {
       this.#ended(proxy);
     } else if (event.type === "acked") {
       proxy.refused.delete(event.id);
-      if (event.version === undefined) proxy.acked.delete(event.id);
-      else proxy.acked.set(event.id, event.version);
+      proxy.acked?.set(event.id, event.version);
       this.#covered(proxy, event.id);
       this.#ended(proxy);
       if (this.#culprits.concerns(event.id)) this.#culprits.advance();
@@ -287,7 +286,7 @@ export class GatewayLedger {
   #advance(proxy: ProxyState, now: number): void {
     const answered = (id: ResourceId) => {
       const current = this.#progress.current(id);
-      return current === undefined || proxy.acked.get(id) === current ||
+      return current === undefined || proxy.acked?.get(id) === current ||
         proxy.refused.get(id)?.version === current;
     };
     if (!proxy.arrival?.advance(answered)) return;
@@ -394,7 +393,7 @@ export class GatewayLedger {
     if (this.#isElsewhere(proxy)) {
       return this.#peers.have(proxy.id, contribution.origin, contribution.generation);
     }
-    if (contribution.removal) return isDown(proxy);
+    if (contribution.removal) return this.#progress.isDown(proxy);
     for (const id of resources) if (this.#progress.covers(proxy, id) < since) return false;
     return true;
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
+import { Exceptions } from "../exceptions.ts";
 import { ProxyState } from "./proxy.ts";
 import { Versions } from "./versions.ts";
 
@@ -21,12 +22,13 @@ export class Progress {
 
   /** Makes `version` the current one from settle `seq` on; undefined if the resource is gone. */
   setCurrent(id: ResourceId, version: string | undefined, seq: number, now: number): void {
+    const before = this.current(id);
     let versions = this.#versions.get(id);
     if (!versions) this.#versions.set(id, versions = new Versions());
     versions.set(version, seq, now);
-    if (version !== undefined) return;
     // No proxy has what does not exist, and nobody asks for its past.
-    this.#versions.delete(id);
+    if (version === undefined) this.#versions.delete(id);
+    for (const { acked } of this.#proxies.values()) acked?.keep(id, before);
   }
 
   /** The version that proxies are to have. */
@@ -42,14 +44,14 @@ export class Progress {
   /** The last settle whose outcome a proxy has of a resource: Infinity if it is up to date, -1 if unknown. */
   covers(proxy: ProxyState, id: ResourceId): number {
     const versions = this.#versions.get(id);
-    return versions ? versions.covers(proxy.acked.get(id)) : Infinity;
+    return versions ? versions.covers(proxy.acked?.get(id)) : Infinity;
   }
 
   /** How far a proxy is behind, since it connected. This looks at each resource. */
   lag(proxy: ProxyState): Lag {
     let behind = 0, since = Infinity;
     for (const [id, versions] of this.#versions) {
-      const acked = proxy.acked.get(id);
+      const acked = proxy.acked?.get(id);
       if (acked === versions.current) continue;
       behind++;
       since = Math.min(since, Math.max(versions.outdatedSince(acked), proxy.connectedAt));
@@ -71,6 +73,24 @@ export class Progress {
     let proxy = this.#proxies.get(id);
     if (!proxy) this.#proxies.set(id, proxy = new ProxyState(id));
     return proxy;
+  }
+
+  /** Notes that a proxy has not said anything yet of what it has, or begins anew to do so. */
+  begin(proxy: ProxyState): void {
+    proxy.acked = new Exceptions<string | undefined, ResourceId>((id) => this.current(id));
+    for (const id of this.#versions.keys()) proxy.acked.set(id, undefined);
+  }
+
+  /**
+   * Whether a proxy is known to take no requests. Without a listener it does not, but it keeps routes and clusters for as long as
+   * connections of a former one drain. One that is out of reach keeps whatever it had.
+   */
+  isDown({ acked, listed, streams }: ProxyState): boolean {
+    if (streams === 0 || !listed || !acked) return false;
+    for (const ids of [this.#versions.keys(), acked.names]) {
+      for (const id of ids) if (id.startsWith("listener:") && acked.get(id) !== undefined) return false;
+    }
+    return true;
   }
 
   forget(proxy: ProxyState): void {

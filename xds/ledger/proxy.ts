@@ -4,6 +4,7 @@
  * @module
  */
 import type { ResourceId } from "../../controllers/ir/mod.ts";
+import type { Exceptions } from "../exceptions.ts";
 import type { Arrival } from "./arrival.ts";
 
 /** A version that a proxy refused, in its words. */
@@ -26,7 +27,8 @@ export class ProxyState {
   software = "";
   /** Since it connected, it has said which listeners it has. */
   listed = false;
-  readonly acked = new Map<ResourceId, string>();
+  /** Of each resource the version that it has acknowledged: usually the current one. Absent if it has never connected. */
+  acked: Exceptions<string | undefined, ResourceId> | undefined;
   readonly refused = new Map<ResourceId, Refusal>();
   /** How many contributions it keeps waiting. */
   owes = 0;
@@ -36,14 +38,4 @@ export class ProxyState {
   silent = false;
 
   constructor(readonly id: string) {}
-}
-
-/**
- * Whether a proxy is known to take no requests. Without a listener it does not, but it keeps routes and clusters for as long as
- * connections of a former one drain. One that is out of reach keeps whatever it had.
- */
-export function isDown({ acked, listed, streams }: ProxyState): boolean {
-  if (streams === 0 || !listed) return false;
-  for (const id of acked.keys()) if (id.startsWith("listener:")) return false;
-  return true;
 }
