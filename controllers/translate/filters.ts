@@ -185,7 +185,16 @@ function readHeaders(
       if (problem) return { reason: "UnsupportedValue", message: `${where}.${change}[${i}]: ${problem}` };
     }
   }
-  return { set: firstOfEach(set), add: firstOfEach(add), remove: remove.map((name) => name.toLowerCase()) };
+  const changes = {
+    set: firstOfEach(set),
+    add: firstOfEach(add),
+    remove: [...new Set(remove.map((name) => name.toLowerCase()))],
+  };
+  const changed = [...changes.set, ...changes.add].map(({ name }) => name).concat(changes.remove);
+  const twice = changed.find((name, i) => changed.indexOf(name) < i);
+  if (twice === undefined) return changes;
+  const message = `${where}: header "${twice}" can be set, added or removed, but only one of these`;
+  return { reason: "UnsupportedValue", message };
 }
 
 /** Of headers with equivalent names the first counts, as HTTPHeader has it. */
