@@ -109,6 +109,18 @@ const valueTypes: { readonly [type: string]: ValueMatch["type"] } = {
   RegularExpression: "regex",
 };
 
+const methods: readonly string[] = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "DELETE",
+  "CONNECT",
+  "OPTIONS",
+  "TRACE",
+  "PATCH",
+];
+
 function readMatch(match: Partial<HTTPRouteMatch>, where: string, context: Context): MatchModel {
   const { expressions, config } = context;
   const { type = "PathPrefix", value = "/" } = match.path ?? {};
@@ -119,11 +131,15 @@ function readMatch(match: Partial<HTTPRouteMatch>, where: string, context: Conte
   if (problem) return { fault: unsupported(`${where}.path.value`, problem) };
   const headers = readValues(match.headers, `${where}.headers`, (name) => name.toLowerCase(), context);
   const queryParams = readValues(match.queryParams, `${where}.queryParams`, (name) => name, context);
-  const fault = headers.fault ?? queryParams.fault;
+  const { method } = match;
+  const fault = headers.fault ?? queryParams.fault ??
+    (method === undefined || methods.includes(method)
+      ? undefined
+      : unsupported(`${where}.method`, `"${method}" is not supported, use one of ${methods.join(", ")}`));
   return {
     match: {
       path: { type: pathType, value: pathType === "prefix" ? withoutTrailingSlash(value) : value },
-      ...match.method !== undefined && { method: match.method },
+      ...method !== undefined && { method },
       headers: headers.values,
       queryParams: queryParams.values,
     },

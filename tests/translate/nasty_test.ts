@@ -140,7 +140,7 @@ function nastyRule(rnd: Random): Raw {
   return {
     matches: [{
       ...nasty === 0 && { path: { type: onPath, value: text() } },
-      ...nasty === 1 && { method: text() },
+      ...nasty === 1 && { method: rnd.pick([text(), "GET", "CONNECT", "TRACE"]) },
       ...nasty === 2 && { headers: [value()], queryParams: rnd.list(1, value) },
     }],
     ...nasty === 3 && { filters: [rnd.pick(filters)()] },
@@ -202,7 +202,7 @@ Deno.test("nasty values: whatever passes translation passes Envoy", async () => 
       accepted++;
     }
   }
-  assert(accepted > 1000 && accepted < 2500, `${accepted} of 3000 are accepted: too dull`);
+  assert(accepted > 750 && accepted < 2500, `${accepted} of 3000 are accepted: too dull`);
   const configuration = staticConfiguration(new Map([["nasty", { status: "", xds: "", resources }]]));
   assertEquals(await refusal(await envoyForTests(), configuration), undefined);
 });
