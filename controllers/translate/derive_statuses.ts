@@ -138,14 +138,14 @@ function deriveOwnerStatuses(
   };
   const ofGateways = graph.derive("statuses of gateways", states, (state, read, key) => {
     const owner = state.owners.get(`Gateway/${key}`);
-    const { attachedListenerSets, clientCertificate, requested } = state;
+    const { attachedListenerSets, clientCertificate, requested, insecure } = state;
     return owner && gatewayStatus(owner, {
       ...factsOf(owner, read),
       addresses: read(world.addresses, key),
       shortfall: shortfall(key, read),
       requested,
       attachedListenerSets,
-      allListeners: [...state.owners.values()].flatMap(({ listeners }) => listeners),
+      insecure,
       clientCertificate,
     });
   });

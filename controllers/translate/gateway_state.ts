@@ -9,7 +9,7 @@ import { enumerate, type Fault } from "./conditions.ts";
 import type { GatewayModel } from "./gateways.ts";
 import { inOrder, type ListenerSetModel } from "./listener_sets.ts";
 import type { ListenerTls } from "./listener_tls.ts";
-import { type Listener, protocols } from "./listeners.ts";
+import { insecurePlaces, type Listener, protocols } from "./listeners.ts";
 import { mergeListeners } from "./merged_listeners.ts";
 import { type Telemetry, telemetryOf } from "./telemetry.ts";
 import type { Addresses } from "./world.ts";
@@ -56,6 +56,8 @@ export interface GatewayState {
   readonly clientCertificate?: Key | Fault;
   /** The addresses that are asked for. */
   readonly requested: readonly string[];
+  /** Where clients without a valid certificate are let in. */
+  readonly insecure: readonly string[];
 }
 
 /** What there is to know about a Gateway besides the objects' specs. */
@@ -115,6 +117,7 @@ export function stateOfGateway(
     owners,
     attachedListenerSets,
     requested: model.requested,
+    insecure: insecurePlaces(model.frontend),
     ...clientCertificate !== undefined && { clientCertificate },
   };
 }

@@ -19,8 +19,8 @@ export interface GatewayFacts extends OwnerFacts {
   /** The addresses that it asks for. */
   readonly requested: readonly string[];
   readonly attachedListenerSets: number;
-  /** Those of ListenerSets included: what clients have to show is the Gateway's to say there, too. */
-  readonly allListeners: readonly ListenerState[];
+  /** Where clients without a valid certificate are let in. */
+  readonly insecure: readonly string[];
   /** The Secret with the certificate for backends, or why there is none; `undefined` if none is asked for. */
   readonly clientCertificate: string | Fault | undefined;
 }
@@ -42,7 +42,7 @@ export function gatewayStatus(owner: OwnerState, facts: GatewayFacts): DesiredSt
       ),
       resolvedRefs(owner.listeners, facts.clientCertificate),
       ...addressesAssigned(facts),
-      ...insecureFrontend(facts.allListeners),
+      ...insecureFrontend(facts.insecure),
     ],
     listeners: listenerStatuses(owner, progress, facts),
     attachedListenerSets: facts.attachedListenerSets,
@@ -162,16 +162,14 @@ function addressesAssigned({ addresses, requested }: GatewayFacts): readonly Des
   ];
 }
 
-/** A warning: there only while it is true. */
-function insecureFrontend(listeners: readonly ListenerState[]): readonly DesiredCondition[] {
-  const lax = listeners.filter(({ listener }) => listener.clients?.required === false);
-  if (lax.length === 0) return [];
-  const ports = enumerate([...new Set(lax.map(({ listener }) => String(listener.port)))]);
+/** A warning: there for as long as the spec says so. */
+function insecureFrontend(places: readonly string[]): readonly DesiredCondition[] {
+  if (places.length === 0) return [];
   return [{
     type: "InsecureFrontendValidationMode",
     status: "True",
     reason: "ConfigurationChanged",
-    message: `Clients without a valid certificate may pass on port ${ports} (AllowInsecureFallback)`,
+    message: `Clients without a valid certificate may pass ${enumerate(places)} (AllowInsecureFallback)`,
   }];
 }
 

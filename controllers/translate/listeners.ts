@@ -185,6 +185,14 @@ function clientsOf(port: number, { tls, namespace: ownNamespace }: Frontend): Pi
   };
 }
 
+/** Where a Gateway lets in clients without a valid certificate, whatever listeners there are. */
+export function insecurePlaces({ tls }: Frontend): readonly string[] {
+  const isInsecure = (config: NonNullable<typeof tls>["default"] | undefined) =>
+    config?.validation?.mode === "AllowInsecureFallback";
+  const ports = (tls?.perPort ?? []).flatMap(({ port, tls }) => isInsecure(tls) ? [`on port ${port}`] : []);
+  return isInsecure(tls?.default) ? ["by default", ...ports] : ports;
+}
+
 const servedProtocols = Object.keys(protocols).filter((protocol) => protocols[protocol]?.served);
 
 function qualified(
