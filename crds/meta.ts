@@ -26,6 +26,8 @@ export function isQualifiedName(text: string): boolean {
   return segment.test(text.slice(slash + 1)) && (slash < 0 || isSubdomain(text.slice(0, slash)));
 }
 
+export const isLabelValue = (text: string): boolean => labelValue.test(text);
+
 /** How the objects of a kind may be named. */
 export interface NameFormat {
   readonly holds: (name: string) => boolean;
@@ -53,7 +55,7 @@ function* metadataFaults(meta: ObjectMeta, format: NameFormat): Generator<Fault>
   }
   for (const [key, value] of Object.entries(meta.labels ?? {})) {
     if (!isQualifiedName(key)) yield invalid(`label keys ${qualified}`, key, "labels");
-    if (!labelValue.test(value)) {
+    if (!isLabelValue(value)) {
       const detail =
         "label values must have at most 63 characters of A-Z, a-z, 0-9, '-', '_' or '.', and start and " +
         "end with a letter or digit";

@@ -4,16 +4,23 @@
  * @module
  */
 import { age, defineKind, type ObjectOf, resource, version } from "../define.ts";
+import type { ObjectMeta } from "../kind.ts";
 import * as k from "../schema/build.ts";
 import type { Fault } from "../schema/facts.ts";
-import { bytes, flag, keyFaults, maxDataSize, text } from "./values.ts";
+import { bytes, bytesOf, canonical, flag, keyFaults, maxDataSize, text } from "./values.ts";
 
 interface Data {
   readonly [key: string]: string;
 }
 
-const size = (data: Data | undefined): number =>
-  Object.values(data ?? {}).reduce((total, value) => total + value.length, 0);
+const size = (data: Data | undefined, bytes: (value: string) => number): number =>
+  Object.values(data ?? {}).reduce((total, value) => total + bytes(value), 0);
+
+const utf8 = new TextEncoder();
+
+/** Data in base64 as it is written. */
+const inBase64 = (data: Data): Data =>
+  Object.fromEntries(Object.entries(data).map(([key, value]) => [key, canonical(value)]));
 
 const immutable = k.optional(flag, "Whether the data stays as it is for good.");
 
@@ -23,6 +30,7 @@ const wholeConfigMap = resource("ConfigMap", {
   immutable,
 });
 const configMapSchema = k.object(wholeConfigMap.shape, {
+  normalize: (config) => config.binaryData ? { ...config, binaryData: inBase64(config.binaryData) } : config,
   faults: (config) => [...configMapFaults(config)],
 });
 
@@ -40,8 +48,9 @@ function* configMapFaults(
       path: ["data", `[${key}]`],
     };
   }
-  if (size(data) + size(binaryData) * 3 / 4 > maxDataSize) {
-    yield { reason: "TooLong", detail: `may not be more than ${maxDataSize} bytes`, omitted: true };
+  if (size(data, (value) => utf8.encode(value).length) + size(binaryData, bytesOf) > maxDataSize) {
+    const detail = `may not be more than ${maxDataSize} bytes`;
+    yield { reason: "TooLong", detail, omitted: true, path: ["[]"] }; // the name that Kubernetes gives the whole
   }
 }
 
@@ -54,6 +63,18 @@ export const configMap = defineKind<ConfigMap>(
   }),
 );
 
+/** The annotation that says whose token a Secret is to hold. */
+const serviceAccountName = "kubernetes.io/service-account.name";
+
+function isJson(base64: string): boolean {
+  try {
+    JSON.parse(atob(base64));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Keys that Secrets of a type have to have. */
 const wanted: { readonly [type: string]: readonly string[] } = {
   "kubernetes.io/tls": ["tls.crt", "tls.key"],
@@ -62,17 +83,19 @@ const wanted: { readonly [type: string]: readonly string[] } = {
   "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
 };
 
+const textOrEmpty = k.string({ emptyIsAbsent: true });
+
 const wholeSecret = resource("Secret", {
   data: k.optional(k.map(bytes), "Data by key, in base64."),
   stringData: k.optional(k.map(text), "Texts that are put into data when the object is written."),
-  type: k.defaulted(text, "Opaque", "What the data are for."),
+  type: k.defaulted(textOrEmpty, "Opaque", "What the data are for."),
   immutable,
 });
 const secretSchema = k.object(wholeSecret.shape, {
-  normalize: ({ stringData, ...secret }) => {
-    if (!stringData) return secret;
-    const encoded = Object.entries(stringData).map(([key, value]) => [key, encode(value)] as const);
-    return { ...secret, data: { ...secret.data, ...Object.fromEntries(encoded) } };
+  normalize: ({ stringData, data, ...secret }) => {
+    if (!stringData && !data) return secret;
+    const encoded = Object.entries(stringData ?? {}).map(([key, value]) => [key, encode(value)] as const);
+    return { ...secret, data: { ...inBase64(data ?? {}), ...Object.fromEntries(encoded) } };
   },
   faults: (secret) => [...secretFaults(secret)],
 });
@@ -83,15 +106,26 @@ function encode(value: string): string {
   return btoa(binary);
 }
 
-function* secretFaults({ data, type }: { readonly data?: Data; readonly type: string }): Generator<Fault> {
+function* secretFaults({ metadata, data, type }: {
+  readonly metadata: ObjectMeta;
+  readonly data?: Data;
+  readonly type: string;
+}): Generator<Fault> {
   yield* keyFaults(data, "data");
   for (const key of wanted[type] ?? []) {
-    if (data?.[key] === undefined) yield { reason: "Required", path: ["data", `[${key}]`] };
+    const value = data?.[key], path = ["data", `[${key}]`];
+    if (value === undefined || value === "" && key === "ssh-privatekey") yield { reason: "Required", path };
+    else if (key.startsWith(".docker") && !isJson(value)) {
+      yield { reason: "Invalid", detail: "must be JSON", omitted: true, path };
+    }
+  }
+  if (type === "kubernetes.io/service-account-token" && !metadata.annotations?.[serviceAccountName]) {
+    yield { reason: "Required", path: ["metadata", "annotations", `[${serviceAccountName}]`] };
   }
   if (type === "kubernetes.io/basic-auth" && data?.username === undefined && data?.password === undefined) {
     for (const key of ["username", "password"]) yield { reason: "Required", path: ["data", `[${key}]`] };
   }
-  if (size(data) * 3 / 4 > maxDataSize) {
+  if (size(data, bytesOf) > maxDataSize) {
     yield {
       reason: "TooLong",
       detail: `may not be more than ${maxDataSize} bytes`,

@@ -6,7 +6,7 @@
 import { age, defineKind, type ObjectOf, resource, version } from "../define.ts";
 import * as k from "../schema/build.ts";
 import type { Fault } from "../schema/facts.ts";
-import { text, time } from "./values.ts";
+import { microTime, text } from "./values.ts";
 
 const atLeast = (minimum: number, detail: string) =>
   k.integer({
@@ -22,8 +22,8 @@ const schema = resource("Lease", {
         atLeast(1, "must be greater than 0"),
         "Seconds after which others may take it, unless it is renewed.",
       ),
-      acquireTime: k.optional(time, "Since when the holder holds it."),
-      renewTime: k.optional(time, "When the holder last renewed it."),
+      acquireTime: k.optional(microTime, "Since when the holder holds it."),
+      renewTime: k.optional(microTime, "When the holder last renewed it."),
       leaseTransitions: k.optional(
         atLeast(0, "must be greater than or equal to 0"),
         "How often the holder changed.",

@@ -4,13 +4,24 @@
  * @module
  */
 import { age, defineKind, type ObjectOf, resource, version } from "../define.ts";
-import { labelName, objectMeta } from "../meta.ts";
+import { isQualifiedName, labelName, objectMeta } from "../meta.ts";
 import * as k from "../schema/build.ts";
+import type { Fault } from "../schema/facts.ts";
 import { flag, localObjectReference, objectReference, text, time } from "./values.ts";
+
+/** Finalizers that are neither Kubernetes' own nor have a prefix. */
+const strangers = (finalizers: readonly string[]): readonly Fault[] =>
+  finalizers.filter((name) => name !== "kubernetes" && !(name.includes("/") && isQualifiedName(name)))
+    .map((value) => ({ reason: "Invalid", value, detail: "must be a name with a DNS prefix" }));
 
 const namespaceSchema = resource("Namespace", {
   spec: k.initially(
-    k.object({ finalizers: k.optional(k.list(text), "Who has to agree before the Namespace goes.") }),
+    k.object({
+      finalizers: k.optional(
+        k.list(text, { faults: strangers }),
+        "Who has to agree before the Namespace goes.",
+      ),
+    }),
     {},
     "What is desired.",
   ),
@@ -49,10 +60,17 @@ export const namespace = defineKind<Namespace>(
   }),
 );
 
-const serviceAccountSchema = resource("ServiceAccount", {
+const wholeServiceAccount = resource("ServiceAccount", {
   secrets: k.optional(k.mapList(["name"], objectReference), "Secrets that its pods may use."),
   imagePullSecrets: k.optional(k.list(localObjectReference), "Secrets to pull images with."),
   automountServiceAccountToken: k.optional(flag, "Whether pods get its token."),
+});
+const serviceAccountSchema = k.object(wholeServiceAccount.shape, {
+  // Of Secrets, Kubernetes keeps the names alone.
+  normalize: ({ secrets, ...account }) => ({
+    ...account,
+    ...secrets && { secrets: secrets.map(({ name }) => name === undefined ? {} : { name }) },
+  }),
 });
 
 export type ServiceAccount = ObjectOf<typeof serviceAccountSchema>;

@@ -8,6 +8,7 @@ import { condition, labelName, objectMeta } from "../meta.ts";
 import * as k from "../schema/build.ts";
 import type { Fault } from "../schema/facts.ts";
 import type { Infer } from "../schema/types.ts";
+import { isExternal, serviceFaults, type ServiceSpecFields } from "./service_faults.ts";
 import { appProtocol, flag, int32, isPortName, labelText, portNumber, protocol, text } from "./values.ts";
 
 const nodePort = k.integer({ format: "int32", minimum: 0, maximum: 65535 });
@@ -38,9 +39,31 @@ const servicePort = k.object({
 });
 export type ServicePort = Infer<typeof servicePort>;
 
+/** What a Service has without saying so. */
+function withDefaults<S extends ServiceSpecFields & Defaults>(spec: S): S {
+  const { sessionAffinityConfig, selector, ...rest } = spec;
+  const timeoutSeconds = sessionAffinityConfig?.clientIP?.timeoutSeconds ?? 10_800;
+  return {
+    ...rest,
+    ...selector && Object.keys(selector).length > 0 && { selector },
+    ...spec.sessionAffinity === "ClientIP" && { sessionAffinityConfig: { clientIP: { timeoutSeconds } } },
+    ...spec.type !== "ExternalName" && { internalTrafficPolicy: spec.internalTrafficPolicy ?? "Cluster" },
+    ...isExternal(spec) && { externalTrafficPolicy: spec.externalTrafficPolicy ?? "Cluster" },
+    ...spec.type === "LoadBalancer" && {
+      allocateLoadBalancerNodePorts: spec.allocateLoadBalancerNodePorts ?? true,
+    },
+  } as unknown as S;
+}
+
+interface Defaults {
+  readonly sessionAffinity: string;
+  readonly sessionAffinityConfig?: { readonly clientIP?: { readonly timeoutSeconds?: number } };
+  readonly internalTrafficPolicy?: string;
+}
+
 const serviceSpec = k.object({
   type: k.defaulted(
-    k.enumeration("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"),
+    k.enumerationOrEmpty("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"),
     "ClusterIP",
     "How the Service is reached.",
   ),
@@ -50,12 +73,18 @@ const serviceSpec = k.object({
   clusterIPs: k.optional(k.list(text), "Addresses in the cluster, by family."),
   externalIPs: k.optional(k.list(text), "Addresses of nodes that the Service takes too."),
   externalName: k.optional(text, "For ExternalName: the name that stands for the Service."),
-  externalTrafficPolicy: k.optional(k.enumeration("Cluster", "Local"), "Whether traffic may leave its node."),
+  externalTrafficPolicy: k.optional(
+    k.enumerationOrEmpty("Cluster", "Local"),
+    "Whether traffic may leave its node.",
+  ),
   internalTrafficPolicy: k.optional(
     k.enumeration("Cluster", "Local"),
     "The same for traffic of the cluster.",
   ),
-  trafficDistribution: k.optional(text, "Which endpoints are preferred."),
+  trafficDistribution: k.optional(
+    k.enumeration("PreferClose", "PreferSameNode", "PreferSameZone"),
+    "Which endpoints are preferred.",
+  ),
   healthCheckNodePort: k.optional(nodePort, "Port that load balancers ask for health."),
   loadBalancerClass: k.optional(text, "Who makes the load balancer."),
   loadBalancerIP: k.optional(text, "Address of the load balancer; deprecated."),
@@ -67,7 +96,11 @@ const serviceSpec = k.object({
     "How many families there are.",
   ),
   publishNotReadyAddresses: k.optional(flag, "Whether endpoints that are not ready count."),
-  sessionAffinity: k.defaulted(k.enumeration("ClientIP", "None"), "None", "Whether clients stay with a pod."),
+  sessionAffinity: k.defaulted(
+    k.enumerationOrEmpty("ClientIP", "None"),
+    "None",
+    "Whether clients stay with a pod.",
+  ),
   sessionAffinityConfig: k.optional(
     k.object({
       clientIP: k.optional(
@@ -83,42 +116,14 @@ const serviceSpec = k.object({
     "How clients stay with a pod.",
   ),
 }, {
-  normalize: (spec) => ({
-    ...spec,
-    ...(spec.internalTrafficPolicy || spec.type === "ExternalName"
-      ? {}
-      : { internalTrafficPolicy: "Cluster" as const }),
-    ...(spec.externalTrafficPolicy || !["LoadBalancer", "NodePort"].includes(spec.type)
-      ? {}
-      : { externalTrafficPolicy: "Cluster" as const }),
-    ...(spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts === undefined
-      ? { allocateLoadBalancerNodePorts: true }
-      : {}),
-  }),
-  faults: (spec) => [...specFaults(spec)],
+  normalize: withDefaults,
+  faults: (spec) => [...serviceFaults(spec)],
 });
 
-function* specFaults(spec: {
-  readonly type: string;
-  readonly clusterIP?: string;
-  readonly externalName?: string;
-  readonly ports?: readonly { readonly name?: string }[];
-}): Generator<Fault> {
-  const ports = spec.ports ?? [];
-  if (spec.type === "ExternalName") {
-    if (!spec.externalName) yield { reason: "Required", path: ["externalName"] };
-  } else if (ports.length === 0 && spec.clusterIP !== "None") yield { reason: "Required", path: ["ports"] };
-  const names = new Set<string>();
-  for (const [i, { name }] of ports.entries()) {
-    if (!name && ports.length > 1) yield { reason: "Required", path: ["ports", i, "name"] };
-    if (name && names.has(name)) yield { reason: "Duplicate", value: name, path: ["ports", i, "name"] };
-    if (name) names.add(name);
-  }
-}
 export type ServiceSpec = Infer<typeof serviceSpec>;
 
 const schema = resource("Service", {
-  spec: k.required(serviceSpec, "What is desired."),
+  spec: k.defaulted(serviceSpec, {}, "What is desired."),
   status: k.initially(
     k.object({
       loadBalancer: k.defaulted(

@@ -75,6 +75,11 @@ export function enumeration<const V extends readonly string[]>(
   return z.enum(values) as unknown as z.ZodEnum<{ [K in V[number]]: K }>;
 }
 
+/** As {@linkcode enumeration}; an empty text counts as absent. */
+export const enumerationOrEmpty = <const V extends readonly string[]>(
+  ...values: V
+): z.ZodEnum<{ [K in V[number]]: K }> => withFacts(enumeration(...values), { emptyIsAbsent: true });
+
 export const integers = <const V extends readonly number[]>(...values: V): z.ZodLiteral<V[number]> =>
   z.literal(values);
 

@@ -47,6 +47,8 @@ export interface Facts {
   readonly listMapKeys?: readonly string[];
   readonly mapType?: "atomic";
   readonly intOrString?: true;
+  /** Whether an empty text counts as absent, as it does where Go decodes. */
+  readonly emptyIsAbsent?: true;
   /** Whether fields that the schema does not know are kept. */
   readonly preserveUnknownFields?: true;
   readonly rules?: readonly Rule[];

@@ -59,12 +59,22 @@ function compile(schema: z.core.$ZodType): Pruner | undefined {
     case "array":
       return list(prunerOf(def.element), factsOf(schema).maxItems ?? mostItems);
     case "record":
-      return fields(undefined, prunerOf(def.valueType), true);
+      return fields(undefined, prunerOf(def.valueType), { keepOthers: true });
     case "object": {
       const known = new Map(Object.entries(def.shape).map(([name, field]) => [name, prunerOf(field)]));
-      return fields(known, undefined, factsOf(schema).preserveUnknownFields ?? false);
+      return fields(known, undefined, {
+        keepOthers: factsOf(schema).preserveUnknownFields ?? false,
+        optional: Object.keys(def.shape).filter((name) => emptyIsAbsent(def.shape[name]!)),
+      });
     }
   }
+}
+
+/** Whether a field is left out where its text is empty. */
+function emptyIsAbsent(schema: z.core.$ZodType): boolean {
+  const def = schema._zod.def as z.core.$ZodTypes["_zod"]["def"];
+  const inner = def.type === "optional" || def.type === "prefault" ? def.innerType : schema;
+  return factsOf(inner).emptyIsAbsent ?? false;
 }
 
 function list(items: Pruner | undefined, max: number): Pruner {
@@ -89,7 +99,7 @@ function list(items: Pruner | undefined, max: number): Pruner {
 function fields(
   known: ReadonlyMap<string, Pruner | undefined> | undefined,
   others: Pruner | undefined,
-  keepOthers: boolean,
+  { keepOthers, optional }: { readonly keepOthers: boolean; readonly optional?: readonly string[] },
 ): Pruner {
   return (value, path, findings) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
@@ -98,7 +108,7 @@ function fields(
       const field = (value as Record<string, unknown>)[name];
       const pruner = known?.get(name) ?? others;
       if (!keepOthers && !known!.has(name)) findings.unknown.push(pathText({ step: name, outer: path }));
-      if (field === null || field === undefined) {
+      if (field === null || field === undefined || field === "" && optional?.includes(name)) {
         delete (copy ??= { ...value })[name];
       } else if (pruner) {
         const pruned = pruner(field, { step: name, outer: path }, findings);

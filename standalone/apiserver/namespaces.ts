@@ -58,8 +58,13 @@ function empty(tx: Transaction, api: Collecting, name: string): boolean {
     if (rows.length > 0) left.push({ id: resource.id, rows });
   }
   if (left.length === 0) {
-    const { spec: _, ...rest } = namespace.object as Unstructured;
-    replace(tx, namespace, { ...rest, spec: {} } as unknown as ApiObject);
+    const { spec, ...rest } = namespace.object as Unstructured & {
+      readonly spec?: { readonly finalizers?: readonly string[] };
+    };
+    const finalizers = (spec?.finalizers ?? []).filter((name) => name !== "kubernetes");
+    const left = finalizers.length > 0 ? { finalizers } : {};
+    if (equal(spec, left)) return false;
+    replace(tx, namespace, { ...rest, spec: left } as unknown as ApiObject);
     return false;
   }
   const status = { phase: "Terminating", conditions: conditions(namespace.object, left, timestamp(now)) };

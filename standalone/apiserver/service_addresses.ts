@@ -5,8 +5,9 @@
  *
  * @module
  */
-import { isIP } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import type { ApiObject } from "../../crds/kind.ts";
+import { isHealthChecked } from "../../crds/core/service_faults.ts";
 import type { Unstructured } from "./resources.ts";
 import { invalid } from "./status.ts";
 import type { Transaction } from "./store.ts";
@@ -22,17 +23,36 @@ interface ServiceSpec {
   readonly type?: string;
   readonly clusterIP?: string;
   readonly clusterIPs?: readonly string[];
+  readonly ipFamilies?: readonly string[];
+  readonly ipFamilyPolicy?: string;
+  readonly selector?: object;
   readonly ports?: readonly Port[];
   readonly [field: string]: unknown;
 }
 
 const subject = { group: "", plural: "services", kind: "Service" };
-const addresses = 1 << 16; // 10.96.0.0/16
+const addresses = 1 << 16; // 10.96.0.0/16 and fd00:10:96::/112
 const firstNodePort = 30_000, nodePorts = 2768;
 
 const specOf = (object: ApiObject): ServiceSpec => ((object as Unstructured)["spec"] ?? {}) as ServiceSpec;
 
-const address = (index: number): string => `10.96.${index >> 8}.${index & 255}`;
+const address = (family: string, index: number): string =>
+  family === "IPv6" ? `fd00:10:96::${index.toString(16)}` : `10.96.${index >> 8}.${index & 255}`;
+
+/** The families of a Service's addresses, as a cluster that has both would choose them. */
+function familiesOf(
+  spec: ServiceSpec,
+  clusterIP: string | undefined,
+  replaces: boolean,
+): { readonly families: readonly string[]; readonly policy: string } {
+  const bare = clusterIP === "None" && Object.keys(spec.selector ?? {}).length === 0;
+  const policy = spec.ipFamilyPolicy ?? (bare ? "RequireDualStack" : "SingleStack");
+  const [first = isIPv6(clusterIP ?? "") ? "IPv6" : "IPv4", second] = spec.ipFamilies ?? [];
+  if (policy === "SingleStack") {
+    return { families: second !== undefined && !replaces ? [first, second] : [first], policy };
+  }
+  return { families: [first, second ?? (first === "IPv4" ? "IPv6" : "IPv4")], policy };
+}
 
 /** Fills in defaults, `clusterIP` and node ports; those that a Service has stay with it. */
 export function assignAddresses(tx: Transaction, object: ApiObject, old: ApiObject | undefined): ApiObject {
@@ -55,15 +75,27 @@ export function assignAddresses(tx: Transaction, object: ApiObject, old: ApiObje
   if (ports.length === 0) delete spec["ports"];
 
   if (type === "ExternalName") {
+    if (given.clusterIP || given.clusterIPs?.length) {
+      throw invalid(subject, object.metadata.name, [{
+        reason: "FieldValueForbidden",
+        field: "spec.clusterIPs",
+        message: "Forbidden: may not be set for ExternalName services",
+      }]);
+    }
     for (const field of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]) delete spec[field];
     return { ...object, spec } as ApiObject;
   }
   spec["internalTrafficPolicy"] ??= "Cluster";
-  spec["ipFamilies"] ??= ["IPv4"];
-  spec["ipFamilyPolicy"] ??= "SingleStack";
   if (wishesPort) spec["externalTrafficPolicy"] ??= "Cluster";
   if (type === "LoadBalancer") spec["allocateLoadBalancerNodePorts"] ??= true;
 
+  if (!old && given.clusterIPs?.length && given.clusterIPs[0] !== given.clusterIP) {
+    throw invalid(subject, object.metadata.name, [{
+      reason: "FieldValueInvalid",
+      field: "spec.clusterIPs",
+      message: `Invalid value: ${JSON.stringify(given.clusterIPs)}: first value must match clusterIP`,
+    }]);
+  }
   const kept = before?.type === "ExternalName" ? undefined : before?.clusterIP;
   const wanted = given.clusterIP || kept;
   if (kept && wanted !== kept) {
@@ -80,7 +112,7 @@ export function assignAddresses(tx: Transaction, object: ApiObject, old: ApiObje
       message: `Invalid value: ${JSON.stringify(wanted)}: must be an IP address`,
     }]);
   }
-  const taken = new Set(others().map((other) => other.clusterIP));
+  const taken = new Set(others().flatMap((other) => other.clusterIPs ?? []));
   if (wanted && wanted !== "None" && taken.has(wanted)) {
     throw invalid(subject, object.metadata.name, [{
       reason: "FieldValueInvalid",
@@ -89,18 +121,41 @@ export function assignAddresses(tx: Transaction, object: ApiObject, old: ApiObje
         "provided IP is already allocated",
     }]);
   }
-  const clusterIP = wanted ?? free(taken, addresses - 2, (index) => address(index + 1));
-  spec["clusterIP"] = clusterIP;
-  spec["clusterIPs"] = [clusterIP];
-  if (wishesPort) {
-    const used = new Set<number | undefined>(
-      [...others().flatMap((other) => other.ports ?? []), ...ports].map((port) => port.nodePort),
+  const { families, policy } = familiesOf(given, wanted, old !== undefined);
+  spec["ipFamilies"] = families;
+  spec["ipFamilyPolicy"] = policy;
+  const had = [wanted, given.clusterIPs?.[1] ?? before?.clusterIPs?.[1]];
+  spec["clusterIPs"] = wanted === "None"
+    ? ["None"]
+    : families.map((family, i) =>
+      had[i] ?? free(taken, addresses - 2, (index) => address(family, index + 1))
     );
+  spec["clusterIP"] = (spec["clusterIPs"] as readonly string[])[0];
+  if (wishesPort) {
+    const elsewhere = new Set(others().flatMap((other) => (other.ports ?? []).map((port) => port.nodePort)));
+    const used = new Set([...elsewhere, ...ports.map((port) => port.nodePort)]);
+    if (isHealthChecked({ type, externalTrafficPolicy: String(spec["externalTrafficPolicy"]) })) {
+      spec["healthCheckNodePort"] ??= before?.["healthCheckNodePort"] ??
+        free(used, nodePorts, (index) => firstNodePort + index);
+      used.add(spec["healthCheckNodePort"] as number);
+    }
+    const own = new Set<string>();
+    ports.forEach(({ nodePort, protocol }, i) => {
+      if (nodePort === undefined) return;
+      if (!elsewhere.has(nodePort) && !own.has(`${protocol} ${nodePort}`)) {
+        return own.add(`${protocol} ${nodePort}`);
+      }
+      throw invalid(subject, object.metadata.name, [{
+        reason: "FieldValueInvalid",
+        field: `spec.ports[${i}].nodePort`,
+        message: `Invalid value: ${nodePort}: provided port is already allocated`,
+      }]);
+    });
     spec["ports"] = ports.map((port) => {
       const had = before?.ports?.find((old) =>
         old.port === port.port && (old.protocol ?? "TCP") === port.protocol
       );
-      if (port.nodePort !== undefined) return port;
+      if (port.nodePort !== undefined || spec["allocateLoadBalancerNodePorts"] === false) return port;
       const nodePort = had?.nodePort ?? free(used, nodePorts, (index) => firstNodePort + index);
       used.add(nodePort);
       return { ...port, nodePort };

@@ -7,6 +7,7 @@ import type { ApiObject } from "../../crds/kind.ts";
 import type { NameForm } from "./metadata.ts";
 import type { Unstructured } from "./resources.ts";
 import { assignAddresses } from "./service_addresses.ts";
+import { balancerCauses, withoutLeftovers } from "./service_types.ts";
 import type { Cause } from "./status.ts";
 import type { Transaction } from "./store.ts";
 
@@ -16,6 +17,8 @@ export interface Strategy {
   readonly createOnUpdate: boolean;
   /** Whether a PUT may leave out the resourceVersion. */
   readonly unconditionalUpdate: boolean;
+  /** What is looked at of an object that is to replace another one. */
+  adjust(object: ApiObject, old: ApiObject): ApiObject;
   /** Fills in what the server decides, in an object that has been found valid. `old` is absent at creation. */
   prepare(tx: Transaction, object: ApiObject, old: ApiObject | undefined): ApiObject;
   /** What may not be changed. */
@@ -26,6 +29,7 @@ const plain: Strategy = {
   name: "subdomain",
   createOnUpdate: false,
   unconditionalUpdate: true,
+  adjust: (object) => object,
   prepare: (_tx, object) => object,
   transition: () => [],
 };
@@ -67,11 +71,12 @@ const byId: { readonly [id: string]: Strategy } = {
     prepare(_tx, object, old) {
       const { metadata, ...rest } = object as Unstructured;
       if (old) return { ...object, spec: (old as Unstructured)["spec"] } as ApiObject;
+      const { finalizers = [] } = (rest["spec"] ?? {}) as { readonly finalizers?: readonly string[] };
       const labels = { ...metadata.labels, "kubernetes.io/metadata.name": metadata.name };
       return {
         ...rest,
         metadata: { ...metadata, labels },
-        spec: { finalizers: ["kubernetes"] },
+        spec: { finalizers: [...finalizers.filter((name) => name !== "kubernetes"), "kubernetes"] },
         status: { phase: "Active" },
       } as unknown as ApiObject;
     },
@@ -80,6 +85,8 @@ const byId: { readonly [id: string]: Strategy } = {
     ...plain,
     name: "label",
     createOnUpdate: true,
+    adjust: withoutLeftovers,
+    transition: balancerCauses,
     prepare(tx, object, old) {
       const service = assignAddresses(tx, object, old);
       return old ? service : { ...service, status: { loadBalancer: {} } } as ApiObject;

@@ -95,7 +95,7 @@ function replaceIn(
       resource.custom ? current : relabelled(resource, given, current),
       (given as Unstructured)["status"],
     )
-    : merge(resource, given as Unstructured, current);
+    : strategy.adjust(merge(resource, given as Unstructured, current), current);
   const verdict = judge(api, resource, version, wanted, current, checkFinalizers(wanted, current));
   const dropped = [...unknownFields, ...verdict.unknownFields];
   if (options.fieldValidation === "Strict" && dropped.length > 0) {

@@ -255,81 +255,80 @@ const nothing: Scenario = {
   },
 };
 
-const wordsOfKinds: Scenario = {
-  name: "what the validation of core kinds refuses",
+const byServer: Scenario = {
+  name: "what is found out when core kinds are written",
   async run(api) {
     const post = (path: string, kind: string, rest: object, group = "v1") =>
       api.call("POST", `${path}?dryRun=All`, {
         body: { apiVersion: group, kind, metadata: { name: "x" }, ...rest },
       });
-    const services = "/api/v1/namespaces/NS/services";
+    const services = "/api/v1/namespaces/NS/services", ports = [{ port: 80 }];
     for (
       const spec of [
-        {},
-        { ports: [] },
-        { ports: [{ port: 0 }] },
-        { ports: [{ port: 70000 }] },
-        { ports: [{ port: 80 }, { port: 81 }] },
-        { ports: [{ name: "a", port: 80 }, { name: "a", port: 81 }] },
-        { ports: [{ name: "a", port: 80 }, { name: "b", port: 80 }] },
-        { ports: [{ port: 80, protocol: "SOMETHING" }] },
-        { ports: [{ port: 80, targetPort: "UPPER" }] },
-        { type: "Nonsense", ports: [{ port: 80 }] },
-        { type: "ExternalName" },
-        { type: "ExternalName", externalName: "a.example" },
-        { clusterIP: "None", ports: [{ port: 80 }] },
-        { clusterIP: "nonsense", ports: [{ port: 80 }] },
-        { sessionAffinity: "Nonsense", ports: [{ port: 80 }] },
+        { clusterIP: "nonsense", ports },
+        { clusterIP: "1.2.3.4", ports },
+        { clusterIP: "", ports },
+        { clusterIPs: ["None"], ports },
+        { clusterIP: "None", clusterIPs: ["10.96.0.1"], ports },
+        { clusterIP: "None", ipFamilyPolicy: "PreferDualStack", selector: { a: "b" }, ports },
+        { type: "ExternalName", externalName: "a.example", clusterIP: "None" },
+        { type: "LoadBalancer", clusterIP: "None", ports },
+        { externalIPs: ["10.0.0.1"], ports },
+        { trafficDistribution: "PreferClose", ports },
+        { ports: [{ name: "a" }] },
+        {
+          type: "NodePort",
+          ports: [{ name: "a", port: 80, nodePort: 32_001 }, { name: "b", port: 81, nodePort: 32_001 }],
+        },
+        {
+          type: "NodePort",
+          ports: [
+            { name: "a", port: 80, nodePort: 32_001 },
+            { name: "b", port: 80, nodePort: 32_001, protocol: "UDP" },
+          ],
+        },
+        null,
       ]
     ) await post(services, "Service", { spec });
+    await post(services, "Service", {});
     const slices = "/apis/discovery.k8s.io/v1/namespaces/NS/endpointslices";
-    for (
-      const slice of [
-        { endpoints: [] },
-        { addressType: "IPv4" },
-        { addressType: "Nonsense", endpoints: [] },
-        { addressType: "IPv4", endpoints: [{ addresses: [] }] },
-        { addressType: "IPv4", endpoints: [{ addresses: ["2001:db8::1"] }] },
-        { addressType: "IPv4", endpoints: [{ addresses: ["nonsense"] }] },
-        { addressType: "IPv4", endpoints: [{ addresses: ["127.0.0.1"] }] },
-        { addressType: "IPv6", endpoints: [{ addresses: ["2001:db8::1"] }] },
-        { addressType: "FQDN", endpoints: [{ addresses: ["a.example"] }] },
-        { addressType: "IPv4", endpoints: [], ports: [{ name: "A_B", port: 80 }] },
-        { addressType: "IPv4", endpoints: [], ports: [{ port: 0 }] },
-        { addressType: "IPv4", endpoints: [], ports: [{ port: 1 }, { port: 2 }] },
-      ]
-    ) await post(slices, "EndpointSlice", slice, "discovery.k8s.io/v1");
+    for (const [addressType, address] of [["IPv4", "127.0.0.1"], ["IPv6", "::1"], ["FQDN", "a.example"]]) {
+      const endpoints = [{ addresses: [address] }];
+      await post(slices, "EndpointSlice", { addressType, endpoints }, "discovery.k8s.io/v1");
+    }
     const secrets = "/api/v1/namespaces/NS/secrets";
-    for (
-      const secret of [
-        {},
-        { type: "kubernetes.io/tls" },
-        { type: "kubernetes.io/tls", data: { "tls.crt": "YQ==", "tls.key": "YQ==" } },
-        { data: { "a b": "YQ==" } },
-        { data: { a: "not base64!" } },
-        { stringData: { a: "b" } },
-        { immutable: true, data: { a: "YQ==" } },
-      ]
-    ) await post(secrets, "Secret", secret);
-    for (
-      const config of [
-        { data: { "a b": "1" } },
-        { data: { a: 1 } },
-        { data: { a: "1" }, binaryData: { a: "YQ==" } },
-        { binaryData: { a: "not base64!" } },
-        { immutable: true },
-      ]
-    ) await post(maps, "ConfigMap", config);
+    await post(secrets, "Secret", { stringData: { a: "ä" }, data: { a: "eA==", b: "eA==" } });
+    await post(secrets, "Secret", { data: { a: null } });
+    await post(maps, "ConfigMap", { data: { a: null } });
+    const spec = { strategy: "OldestEmulationVersion", preferredHolder: "a" };
     const leases = "/apis/coordination.k8s.io/v1/namespaces/NS/leases";
-    for (
-      const spec of [
-        {},
-        { leaseDurationSeconds: 0 },
-        { leaseTransitions: -1 },
-        { renewTime: "2026-01-02T03:04:05.000000Z" },
-        { renewTime: "yesterday" },
-      ]
-    ) await post(leases, "Lease", { spec }, "coordination.k8s.io/v1");
+    await post(leases, "Lease", { spec }, "coordination.k8s.io/v1");
+    const twice = [{ name: "a" }, { name: "a" }];
+    await post("/api/v1/namespaces/NS/serviceaccounts", "ServiceAccount", { secrets: twice });
+    await post("/api/v1/namespaces", "Namespace", { metadata: { name: "a".repeat(64) } });
+  },
+};
+
+const types: Scenario = {
+  name: "a Service that changes its type",
+  async run(api) {
+    const services = "/api/v1/namespaces/NS/services", at = `${services}/s`;
+    const spec = { type: "LoadBalancer", externalTrafficPolicy: "Local", ports: [{ port: 80 }] };
+    const object = { apiVersion: "v1", kind: "Service", metadata: { name: "s" }, spec };
+    await api.call("POST", services, { body: object });
+    const patch = (spec: object) => api.call("PATCH", at, { type: merge, body: { spec } });
+    await patch({ loadBalancerClass: "example.com/late" });
+    await patch({ type: "NodePort" });
+    await patch({ type: "ClusterIP" });
+    await patch({ type: "ClusterIP", externalTrafficPolicy: "Local" });
+    await patch({ ipFamilyPolicy: "PreferDualStack" });
+    await patch({ ipFamilyPolicy: "SingleStack" });
+    await patch({ clusterIP: "10.96.77.77" });
+    await patch({ type: "ExternalName", externalName: "a.example" });
+    await patch({ type: "LoadBalancer", externalName: null, loadBalancerClass: "example.com/a" });
+    await patch({ loadBalancerClass: "example.com/b" });
+    await patch({ type: "ClusterIP", clusterIP: "None" });
+    await patch({ type: "ClusterIP" });
   },
 };
 
@@ -370,6 +369,7 @@ export const collections: readonly Scenario[] = [
   wrongCascade,
   namespaces,
   nothing,
-  wordsOfKinds,
+  byServer,
+  types,
   immutability,
 ];

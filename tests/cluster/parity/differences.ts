@@ -45,8 +45,26 @@ const uncaused = (start: RegExp) => (answer: Json): Json => {
   return causes ? { ...answer, body: { ...answer.body, details: { ...details, causes } } } : answer;
 };
 
+/** Other causes instead of some, in a refusal. */
+const causes = (theirs: readonly string[], ours: readonly string[]) => ({ body, ...answer }: Json): Json => ({
+  ...answer,
+  body: JSON.stringify(body.details?.causes) === JSON.stringify(theirs)
+    ? { ...body, details: { ...body.details, causes: ours } }
+    : body,
+});
+
 /** The object that a request has brought. */
 const sent = (request: string): Json => JSON.parse(request.slice(request.indexOf(" {") + 1));
+
+/** An Event without nulls, and without what is empty and was not in what was sent. */
+function lean(event: Json, given: Json): Json {
+  const kept = Object.entries(event).filter(([name, value]) =>
+    value !== null && (JSON.stringify(value) !== "{}" || name in given || name === "involvedObject")
+  );
+  return Object.fromEntries(kept);
+}
+
+const written = "what is found out when core kinds are written";
 
 export const differences: readonly Difference[] = [
   {
@@ -117,13 +135,93 @@ export const differences: readonly Difference[] = [
     instead: uncaused(/^spec\./),
   },
   {
-    why: "a Service without a selector and an address has one family, as the machine has",
-    of: (_, request) => request.includes('"spec":{"clusterIP":"<address>","ports"'),
+    why: "a Service may have any address that is free",
+    of: (_, request) => request.includes('"clusterIP":"1.2.3.4"'),
+    instead: (answer, request) => {
+      const { spec, ...service } = sent(request), metadata = { name: "x", namespace: "NS" };
+      const details = { kind: "Service", name: "x", causes: ["spec.clusterIPs FieldValueInvalid"] };
+      const theirs = { status: 422, body: failure(422, { reason: "Invalid", details }) };
+      return answers(theirs, {
+        status: 201,
+        body: {
+          ...service,
+          metadata: { creationTimestamp: "<time>", ...metadata },
+          spec: {
+            ...spec,
+            type: "ClusterIP",
+            clusterIP: "<address>",
+            clusterIPs: ["<address>"],
+            internalTrafficPolicy: "Cluster",
+            ipFamilies: ["IPv4"],
+            ipFamilyPolicy: "SingleStack",
+            ports: [{ port: 80, protocol: "TCP", targetPort: 80 }],
+            sessionAffinity: "None",
+          },
+          status: { loadBalancer: {} },
+        },
+      })(answer);
+    },
+  },
+  {
+    why: "a port that has to be there is missing, not 0",
+    of: (scenario, request) => scenario === written && request.includes('"ports":[{"name":"a"}]'),
+    instead: causes(
+      ["spec.ports[0].port FieldValueInvalid", "spec.ports[0].targetPort FieldValueInvalid"],
+      ["spec.ports[0].port FieldValueRequired"],
+    ),
+  },
+  {
+    why: "nobody is warned of fields of Services that are deprecated",
+    of: (scenario, request) =>
+      !scenario.includes(": ") && request.startsWith("POST") && /"externalIPs"|"PreferClose"/.test(request) ||
+      scenario.startsWith("Service of v1") && request.includes('"externalIPs"'),
+    instead: unwarned("<deprecated>"),
+  },
+  {
+    why: "a null in a map is nothing, not an empty text",
+    of: (scenario, request) => scenario === written && request.includes('"data":{"a":null}'),
+    instead: ({ body: { data: { a, ...data }, ...body }, ...answer }) => ({
+      ...answer,
+      body: { ...body, data: a === "" ? data : { a, ...data } },
+    }),
+  },
+  {
+    why: "Leases keep how their next holder is chosen",
+    of: (scenario, request) => scenario === written && request.includes('"preferredHolder"'),
+    instead: ({ body, ...answer }, request) => ({
+      ...answer,
+      body: { ...body, spec: { ...body.spec, ...sent(request).spec } },
+    }),
+  },
+  {
+    why: "a ServiceAccount names each of its Secrets once",
+    of: (scenario, request) => scenario === written && request.includes("serviceaccounts"),
+    instead: ({ status, body }) => {
+      const details = { kind: "ServiceAccount", name: "x", causes: ["secrets[1] FieldValueDuplicate"] };
+      return status === 201
+        ? { status: 422, body: failure(422, { reason: "Invalid", details }) }
+        : { status, body };
+    },
+  },
+  {
+    why: "that a Namespace's name makes a bad label is not said besides",
+    of: (scenario, request) => scenario === written && request.startsWith("POST /api/v1/namespaces?"),
+    instead: uncaused(/^metadata\.labels/),
+  },
+  {
+    why: "times and parts that an Event lacks are not sent",
+    of: (scenario) => scenario.startsWith("Event of "),
+    instead: ({ body, ...answer }, request) => ({
+      ...answer,
+      body: body.status ? body : lean(body, sent(request)),
+    }),
+  },
+  {
+    why: "a refusal of an Event names the group that was asked",
+    of: (scenario) => scenario.startsWith("Event of events.k8s.io"),
     instead: ({ body, ...answer }) => ({
       ...answer,
-      body: body.status === "Failure"
-        ? body
-        : { ...body, spec: { ...body.spec, ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" } },
+      body: body.details ? { ...body, details: { ...body.details, group: "events.k8s.io" } } : body,
     }),
   },
   {

@@ -1,10 +1,12 @@
 /**
- * Every rule of Gateway API, kept and broken, and random variations of those objects.
+ * Every rule of Gateway API, kept and broken, random variations of those objects, and the core kinds' valid and invalid
+ * objects.
  *
  * @module
  */
-import { gatewayKinds, type Kind } from "../../../crds/mod.ts";
+import { apiVersion, gatewayKinds, type Kind } from "../../../crds/mod.ts";
 import { pathOf } from "../../../kube/paths.ts";
+import { coreCases, coreObject } from "../../crds/rules/core.ts";
 import { objectOf, type RuleCase, ruleCases } from "../../crds/rules/mod.ts";
 import { variation } from "../../crds/variations.ts";
 import { random } from "../../support/random.ts";
@@ -73,4 +75,19 @@ const varied: Scenario = {
   },
 };
 
-export const rules: readonly Scenario[] = [...perKind, varied];
+/** Of the core kinds, each object of the typed model's table once. */
+const core: readonly Scenario[] = [...new Set(coreCases.map(({ kind }) => kind))].map((kind) => ({
+  name: `${kind.kind} of ${apiVersion(kind)}: each object, valid and invalid`,
+  async run(api) {
+    const objects = coreCases.filter((one) => one.kind === kind)
+      .flatMap(({ keeps, breaks }) => [keeps, breaks].map((body) => coreObject(kind, body)));
+    // Events have to be in the namespace of what they are about.
+    const namespace = kind.kind === "Event" ? "default" : "NS";
+    const path = pathOf(kind, { version: "v1", ...kind.namespaced && { namespace } });
+    for (const body of new Map(objects.map((object) => [JSON.stringify(object), object])).values()) {
+      await api.call("POST", `${path}?dryRun=All`, { body });
+    }
+  },
+}));
+
+export const rules: readonly Scenario[] = [...perKind, varied, ...core];

@@ -157,6 +157,7 @@ export class Recorder {
       );
       return failure(Object.fromEntries(entries.toSorted(([a], [b]) => String(a) < String(b) ? -1 : 1)));
     }
+    if (/nodeport$/i.test(key) && typeof value === "number" && value >= 30_000) return "<node port>";
     if (typeof value !== "string") return value;
     if (/^clusterIPs?$/.test(key) && value !== "None") return "<address>";
     if (value === this.namespace) return "NS";
@@ -165,6 +166,9 @@ export class Recorder {
   }
 }
 
+/** Whether addresses are such as servers give to Services, or those of a Service that has none. */
+const given = (addresses: Json): boolean => /^(10\.|fd|None)/.test([addresses].flat()[0] ?? "");
+
 /** A body that was sent, without what is different everywhere and with its fields in order. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
@@ -172,7 +176,7 @@ function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).filter(([name]) => name !== "managedFields").map(([name, inner]) => {
     if (name === "resourceVersion" || name === "value" && /^\d{2,}$/.test(inner)) return [name, "<version>"];
-    return [name, /^clusterIPs?$/.test(name) ? "<address>" : plain(inner)];
+    return [name, /^clusterIPs?$/.test(name) && given(inner) ? "<address>" : plain(inner)];
   });
   return Object.fromEntries(entries.toSorted(([a], [b]) => String(a) < String(b) ? -1 : 1));
 }
