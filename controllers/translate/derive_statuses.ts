@@ -5,7 +5,7 @@
  */
 import type { EnvoyFleet, Gateway, GatewayClass, ListenerSet } from "../../crds/mod.ts";
 import type { GatewayKey } from "../ir/mod.ts";
-import type { Graph, Group, Read, Table } from "../runtime/graph.ts";
+import type { Graph, Group, Key, Read, Table } from "../runtime/graph.ts";
 import type { Attachment } from "./attach.ts";
 import type { Policy } from "./backend_tls.ts";
 import { classStatus } from "./class_status.ts";
@@ -55,6 +55,8 @@ export interface StatusTables {
   readonly meant: Table<GatewayCluster>;
   readonly placements: Table<Placement>;
   readonly served: Table<Served>;
+  /** The routes that are too large to be repeated, by what they claim. */
+  readonly leftOut: Table<ReadonlySet<Key>>;
 }
 
 /** Derives the desired statuses. Row key: `Kind/namespace/name`. */
@@ -64,7 +66,7 @@ export function deriveStatuses(
   tables: StatusTables,
   config: Config,
 ): Table<DesiredStatus> {
-  const { classes, installedApi, routesByKind, resolved, attachments, placements, served } = tables;
+  const { classes, installedApi, routesByKind, resolved, attachments, placements, served, leftOut } = tables;
   return graph.union<DesiredStatus>("statuses", [
     [
       "GatewayClass/",
@@ -86,6 +88,8 @@ export function deriveStatuses(
           verdict: (gateway) => read(world.verdicts, within(gateway, origin)),
           placement: (gateway) => read(placements, within(gateway, origin)),
           served: (gateway) => read(served, within(gateway, origin)),
+          leftOut: ({ gateway, claims }) =>
+            claims.some((claim) => read(leftOut, claim)?.has(within(gateway, origin))),
           proxies: (gateway) => read(world.proxies, gateway)?.length,
         });
       });

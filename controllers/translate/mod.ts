@@ -284,15 +284,16 @@ export function deriveIr(graph: Graph, world: World, config: Config): Translatio
     (gateway, read) => read(listening, gateway)?.clientCertificate,
     config.place,
   );
+  const { leftOut, ...hosts } = deriveVirtualHosts(graph, tables);
   const ir: Ir = {
     listeners,
     chains,
-    ...deriveVirtualHosts(graph, tables),
+    ...hosts,
     ...clusters,
     ...deriveSecrets(graph, secrets, { listening, used, clusterUses: clusters.clusterUses }),
     contributions: deriveContributions(graph, tables),
   };
-  const statuses = deriveStatuses(graph, world, tables, config);
+  const statuses = deriveStatuses(graph, world, { ...tables, leftOut }, config);
   const due = deriveDue(graph, world, statuses, config);
   return {
     ir,

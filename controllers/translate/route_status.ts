@@ -17,6 +17,8 @@ export interface RouteFacts {
   readonly verdict: (gateway: string) => Verdict | undefined;
   readonly served: (gateway: string) => Served | undefined;
   readonly placement: (gateway: string) => Placement | undefined;
+  /** Whether it is too large to be served for hostnames that other routes name. */
+  readonly leftOut: (served: Served) => boolean;
   /** How many proxies a Gateway is expected to have; `undefined` if there is none yet. */
   readonly proxies: (gateway: string) => number | undefined;
 }
@@ -35,7 +37,7 @@ export function routeStatus({ kind, generation, parents }: Attachment, facts: Ro
 function parentConditions(
   { gateway, refused, listeners }: Parent,
   generation: number,
-  { resolved, verdict, served, placement, proxies }: RouteFacts,
+  { resolved, verdict, served, placement, leftOut, proxies }: RouteFacts,
 ): readonly DesiredCondition[] {
   const { rules, unresolved } = resolved;
   const placed = placement(gateway)?.listeners.some(({ id }) => listeners.some((one) => one.id === id));
@@ -44,7 +46,8 @@ function parentConditions(
     ? { reason: "Invalid", message: notAccepted }
     : here === undefined
     ? { reason: "Invalid", message: "Not programmed, since no listener that it is attached to is served" }
-    : rejectionFault(here) ?? pendingOf(generation, verdict(gateway), proxies(gateway));
+    : rejectionFault(here) ?? (leftOut(here) ? tooLarge : undefined) ??
+      pendingOf(generation, verdict(gateway), proxies(gateway));
   const [first] = unresolved;
   const partial = refused ? undefined : partiallyInvalid(rules.length, droppedRules(resolved, here));
   return [
@@ -58,6 +61,13 @@ function parentConditions(
     ...partial ? [partial] : [],
   ];
 }
+
+const tooLarge: Fault = {
+  reason: "Invalid",
+  message:
+    "Programmed for its own hostname alone: it is too large to be repeated for each hostname of other routes that it could " +
+    "answer for, give it hostnames or divide it",
+};
 
 function rejectionFault({ rejected }: Served): Fault | undefined {
   const messages = rejected.flatMap(({ rule, backend, message }) =>

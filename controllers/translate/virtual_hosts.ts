@@ -10,7 +10,8 @@ import type { Ir, Route, VirtualHost } from "../ir/mod.ts";
 import type { Graph, Group, Key, Table } from "../runtime/graph.ts";
 import { kept } from "../runtime/kept.ts";
 import { entryAt } from "./actions.ts";
-import { covering } from "./hostnames.ts";
+import { deriveLeftOut, type Host } from "./crowds.ts";
+import { covering, intersect } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
 import { claimKey, type Placement, type Served } from "./placements.ts";
 import { isEncrypted, type Port } from "./ports.ts";
@@ -51,13 +52,14 @@ export function splitHostKey(key: Key): readonly [portKey: Key, hostname: string
 
 /**
  * Makes a virtual host. `listenerAt` looks up the listener of the port with just a given hostname. `claims` looks up the routes
- * with a given original hostname on a listener; it is not asked for hostnames that nothing can fall through to.
+ * with a given original hostname on a listener; it is not asked for hostnames that nothing can fall through to. `leftOut` says which of these are too large to be repeated here.
  */
 export function virtualHost(
   key: Key,
   port: HostPort,
   listenerAt: (hostname: string) => Key | undefined,
   claims: (listener: Key, original: string) => Group<Served> | undefined,
+  leftOut: (listener: Key, original: string) => ReadonlySet<Key> | undefined,
 ): VirtualHost {
   const [portKey, hostname] = splitHostKey(key);
   const owner = ownerOf(hostname, listenerAt);
@@ -71,8 +73,12 @@ export function virtualHost(
   const seen = new Set<Key>();
   for (const original of covering(hostname)) {
     const members = owner === undefined ? undefined : claims(owner.id, original);
-    if (members === undefined) continue;
+    if (owner === undefined || members === undefined) continue;
+    // What is left of its hostname on the listener is the route's own.
+    const own = intersect(owner.hostname, original) === hostname;
+    const without = own ? undefined : leftOut(owner.id, original);
     const entries = [...members].flatMap(([route, served]) => {
+      if (without?.has(route)) return [];
       if (seen.has(route)) return []; // Its rules are there already, for a more specific hostname.
       seen.add(route);
       return served.entries;
@@ -113,7 +119,7 @@ export interface VirtualHostTables {
 export function deriveVirtualHosts(
   graph: Graph,
   { places, ports, placements, served }: VirtualHostTables,
-): Pick<Ir, "virtualHosts" | "routeTables"> {
+): Pick<Ir, "virtualHosts" | "routeTables"> & { readonly leftOut: Table<ReadonlySet<Key>> } {
   const hostsByListener = graph.derive("hosts of listeners", places, hostsOfListener);
   const listenersByHost = graph.index("listeners by host", hostsByListener, ({ keys }) => keys);
   const hosts = graph.union<Hosts>("hosts", [
@@ -124,6 +130,14 @@ export function deriveVirtualHosts(
   const claims = graph.index("routes by claim", served, ({ claims }) => claims);
   // Where a port is bound is no business of theirs: addresses may come after thousands of virtual hosts.
   const unplaced = graph.derive("ports without addresses", ports, ({ bind: _, ...port }): HostPort => port);
+  const leftOut = deriveLeftOut(
+    graph,
+    served,
+    graph.derive("hosts of gateways", byHost, (_, read, key): Host | undefined => {
+      const port = read(unplaced, splitHostKey(key)[0]);
+      return port && { gateway: port.gateway };
+    }),
+  );
   const virtualHosts = graph.derive("ir.virtualHosts", byHost, (_, read, key) => {
     const [portKey] = splitHostKey(key), port = read(unplaced, portKey);
     return port &&
@@ -132,8 +146,9 @@ export function deriveVirtualHosts(
         port,
         (hostname) => first(read(listenersByHost, hostKey(portKey, hostname))),
         (listener, original) => read(claims, claimKey(port.gateway, listener, original)),
+        (listener, original) => read(leftOut, claimKey(port.gateway, listener, original)),
       );
   });
   const routeTables = graph.derive("ir.routeTables", ports, ({ gateway }, _, name) => ({ gateway, name }));
-  return { virtualHosts, routeTables };
+  return { virtualHosts, routeTables, leftOut };
 }
