@@ -43,6 +43,9 @@ export function takeCertificate({ data = {} }: Secret): Certificate {
   };
 }
 
+/** In how many certificates that of a key is looked for, to say where it is: a Secret has room for thousands, each of which takes its time. */
+const longestChain = 16;
+
 /** Reads a Secret of type `kubernetes.io/tls`. */
 export function readCertificate({ type, data = {} }: Secret): Certificate | Unusable {
   if (type !== "kubernetes.io/tls") {
@@ -54,7 +57,7 @@ export function readCertificate({ type, data = {} }: Secret): Certificate | Unus
   if ("problem" in key) return key;
   const [leaf] = chain.certificates;
   if (!leaf!.checkPrivateKey(key.key)) {
-    const at = chain.certificates.findIndex((certificate) => certificate.checkPrivateKey(key.key));
+    const at = chain.certificates.slice(0, longestChain).findIndex((one) => one.checkPrivateKey(key.key));
     return {
       problem: at < 0
         ? "the key in tls.key is not that of the certificate in tls.crt"

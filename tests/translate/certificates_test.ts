@@ -59,6 +59,11 @@ async function cases(): Promise<readonly Case[]> {
       problem:
         "tls.crt is in the wrong order: the certificate of the key in tls.key is number 2, it has to come first",
     },
+    {
+      name: "the certificate of the key after more than anybody looks through",
+      data: of(two.certificate.repeat(16) + one.certificate, one.key),
+      problem: mismatch,
+    },
     { name: "empty", data: { "tls.crt": "", "tls.key": "" }, problem: "tls.crt is empty" },
     { name: "blank", data: of(" \n", one.key), problem: "tls.crt is empty" },
     { name: "no key", data: of(one.certificate, ""), problem: "tls.key is empty" },
