@@ -74,7 +74,32 @@ export function attach(
     else parents.push({ ref, gateway, ...invalid && { refused: invalid }, listeners: attached });
   }
   if (parents.length === 0) return undefined;
-  return { kind: route.kind, key: route.key, generation: route.generation, parents: kept(parents) };
+  const refused = tooLarge(parents, resolved);
+  return {
+    kind: route.kind,
+    key: route.key,
+    generation: route.generation,
+    parents: kept(
+      refused ? parents.map(({ ref, gateway }) => ({ ref, gateway, refused, listeners: [] })) : parents,
+    ),
+  };
+}
+
+/** How often any route may be repeated, and the most that all repetitions of one come to, in characters of JSON. */
+const few = 32, most = 64 * 1024 * 1024;
+
+/** Proxies have a route once for each of its hostnames on each of its listeners: together that may be more than they can hold. */
+function tooLarge(parents: readonly Parent[], { rules }: ResolvedRoute): Fault | undefined {
+  const places = parents.flatMap(({ listeners }) => listeners).reduce(
+    (sum, { hostnames }) => sum + hostnames.length,
+    0,
+  );
+  if (places <= few) return undefined;
+  const size = JSON.stringify(rules.map(({ entries }) => entries)).length;
+  if (size * places <= most) return undefined;
+  const message =
+    `The route is too large for as many as ${places} hostnames of its listeners, give it fewer or divide it`;
+  return { reason: "UnsupportedValue", message };
 }
 
 /** What a parentRef names: the listeners of a Gateway alone, or those of one ListenerSet. */

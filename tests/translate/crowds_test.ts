@@ -94,3 +94,18 @@ Deno.test("crowds: what is left of a route's hostname on a listener is its own",
   put(route("wide", { parentRefs: [{ name: "web", sectionName: "one" }], rules: largest }));
   assertEquals([entries("one.example.org"), entries("h0.example.com")], [128, 1]);
 });
+
+Deno.test("crowds: the largest route is not repeated for hundreds of its own hostnames, and says so", () => {
+  const { put, entries, said } = crowd(0), [, web] = small();
+  const listeners = Array.from({ length: 32 }, (_, i) => ({ name: `l${i}`, port: 80 + i, protocol: "HTTP" }));
+  put({ ...web!, spec: { ...(web as Raw).spec, listeners } } as Raw as ApiObject);
+  const hostnames = Array.from({ length: 16 }, (_, i) => `h${i}.example.org`);
+  put(route("own", { hostnames, rules: largest }));
+  assertEquals(entries("h0.example.org"), 0);
+  assert(said("own").short.includes("Accepted False UnsupportedValue"), `${said("own").short}`);
+  assert(said("own").words.includes("too large for as many as 512 hostnames"), said("own").words);
+  put(route("own", { hostnames: hostnames.slice(0, 1), rules: largest }));
+  assertEquals(entries("h0.example.org"), 128);
+  put(route("own", { hostnames, rules: [to("app")] }));
+  assertEquals(entries("h15.example.org"), 1);
+});
