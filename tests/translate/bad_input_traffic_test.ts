@@ -157,8 +157,6 @@ Deno.test("bad input: bundles of authorities of clients that lose what was in th
     ],
     { spec: { tls: { frontend: { default: trusting("good"), perPort: [{ port, tls: trusting("bad") }] } } } },
   );
-  // The port of the other listener may be opened later than the one that is known to answer.
-  while (await outcome(port, { certificate: friend }) !== 200) await new Promise((go) => setTimeout(go, 10));
   await using neighbour = keepAsking(async () =>
     (await askSecurely(served.port, "/", { certificate: friend })).status
   );

@@ -161,8 +161,12 @@ export async function secured(
   });
   world.proxies.set("default/gw", [{ id: "proxy" }]);
   rig.settle();
-  await rig.envoy();
-  await rig.synced();
+  const envoy = await rig.envoy();
+  const served = async () => {
+    await rig.synced();
+    await envoy.warm();
+  };
+  await served();
   const conditionsOf = (listener: string): { readonly [type: string]: string } => {
     const status = statuses.get("Gateway/default/gw");
     const found = status?.kind === "Gateway"
@@ -181,10 +185,10 @@ export async function secured(
     statuses,
     gatewayWith,
     conditionsOf,
-    /** Settles and waits until the proxy has everything. */
+    /** Settles and waits until the proxy serves everything. */
     async changed() {
       rig.settle();
-      await rig.synced();
+      await served();
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

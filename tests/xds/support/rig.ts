@@ -315,6 +315,15 @@ export class Envoy implements AsyncDisposable {
     return Deno.readTextFile(`${this.#folder}/envoy.log`);
   }
 
+  /** Resolves once all listeners are in place: one that is acknowledged may still wait for what it names. */
+  async warm(): Promise<void> {
+    const path = "/stats?filter=^listener_manager.total_listeners_warming$";
+    for (let tries = 0; !(await this.admin(path)).endsWith(": 0\n"); tries++) {
+      if (tries === 500) throw new Error(`Listeners stay warming:\n${await this.log()}`);
+      await systemClock.sleep(20);
+    }
+  }
+
   /** Asks the admin interface. */
   async admin(path: string): Promise<string> {
     const { status, body } = await exchange({ socketPath: `${this.#folder}/admin.sock`, path });
