@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { Buffer } from "node:buffer";
 import * as http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers";
@@ -27,7 +26,9 @@ import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import type { ProxyEvent } from "../types.ts";
 import { DeltaDiscoveryRequest } from "../wire/envoy/discovery.ts";
 import { decode } from "../wire/mod.ts";
-import { frameResponse, gather, type GrpcCode, grpcCodes, GrpcError, readMessages } from "./frames.ts";
+import { frameResponse, type GrpcCode, grpcCodes, GrpcError, readMessages } from "./frames.ts";
+import { send } from "./sending.ts";
+import { Turns } from "./turns.ts";
 
 /** What the server proves itself with, and whose client certificates it accepts. All PEM. */
 export interface ServerTls {
@@ -111,8 +112,8 @@ export const defaultLimits: ConnectionLimits = { connections: 4_096, handshake: 
 /** The largest token that is looked at, in characters. A ServiceAccount's has some 1,300. */
 const longestAuthorization = 16 * 1024;
 
-/** How much is given to HTTP/2 at once. */
-const writeSize = 32 * 1024;
+/** How many large responses are on their way at a time, and how many milliseconds one of them counts at most. */
+const largeAtOnce = { places: 16, patience: 100 };
 
 /** Listens, or rejects if that is not possible. */
 export async function startXdsServer(options: XdsServerOptions): Promise<XdsServer> {
@@ -124,7 +125,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
   });
   const { clock, log } = options, limits = { ...defaultLimits, ...options.limits };
   const connections = new Connections({ server: "xDS server", limits, clock, log });
-  const refusals = new Repeats({ clock });
+  const refusals = new Repeats({ clock }), turns = new Turns({ ...largeAtOnce, clock });
   /** With their peers, which are not to be asked for later: a session that has ended throws. */
   const sessions = new Map<http2.Http2Session, { readonly peer: Address; readonly pings: Disposable }>();
   const streams = new Set<Promise<void>>();
@@ -155,7 +156,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     const session = stream.session && sessions.get(stream.session);
     if (!session) return;
     const serving = () => connections.use(session.peer, true);
-    const run = handle(stream, headers, { ...options, refusals, serving }, life.signal)
+    const run = handle(stream, headers, { ...options, refusals, turns, serving }, life.signal)
       .finally(() => streams.delete(run));
     streams.add(run);
   });
@@ -232,10 +233,14 @@ function keepAlive(
 async function handle(
   stream: http2.ServerHttp2Stream,
   headers: http2.IncomingHttpHeaders,
-  options: XdsServerOptions & { readonly refusals: Repeats; readonly serving: () => Use },
+  options: XdsServerOptions & {
+    readonly refusals: Repeats;
+    readonly turns: Turns;
+    readonly serving: () => Use;
+  },
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, metrics = noMetrics, refusals, serving } = options;
+  const { log, metrics = noMetrics, refusals, turns, serving } = options;
   const gone = new AbortController();
   stream.on("close", () => gone.abort());
   using stopped = linkSignals(signal, gone.signal);
@@ -259,7 +264,7 @@ async function handle(
     metrics.stream(1);
     try {
       for await (const response of responses) {
-        const size = await send(stream, frameResponse(response), gone.signal);
+        const size = await send(stream, frameResponse(response), turns, gone.signal);
         metrics.pushed(response.type, response.resources.length, response.removed.length, size);
       }
     } finally {
@@ -343,35 +348,6 @@ async function* requestsOf(
     }
     yield request;
   }
-}
-
-/** Writes some pieces as fast as the peer takes them. Returns how many bytes that were. */
-async function send(
-  stream: http2.ServerHttp2Stream,
-  pieces: readonly Uint8Array[],
-  gone: AbortSignal,
-): Promise<number> {
-  let size = 0;
-  for (const piece of gather(pieces, writeSize)) {
-    if (gone.aborted) return size;
-    size += piece.length;
-    const free = stream.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
-    if (!free) await drained(stream, gone);
-  }
-  return size;
-}
-
-function drained(stream: http2.ServerHttp2Stream, gone: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (gone.aborted || !stream.writableNeedDrain) return Promise.resolve();
-  const done = () => {
-    stream.off("drain", done);
-    gone.removeEventListener("abort", done);
-    resolve();
-  };
-  stream.on("drain", done);
-  gone.addEventListener("abort", done);
-  return promise;
 }
 
 function statusOf(error: unknown): { readonly code: GrpcCode; readonly message: string } {
