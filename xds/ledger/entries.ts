@@ -4,7 +4,7 @@
  * @module
  */
 import type { Contribution, Origin, Piece, ResourceId, Verdict } from "../../controllers/ir/mod.ts";
-import type { ProxyState } from "./proxy.ts";
+import type { ProxySet } from "./proxy_set.ts";
 
 /** A contribution and how far it is. */
 export interface Entry {
@@ -15,18 +15,24 @@ export interface Entry {
   /** Whether the expected proxies had it once; what joins or restarts later does not change that. */
   latched: boolean;
   /** The expected proxies that do not have it yet. */
-  readonly waiting: Set<ProxyState>;
+  readonly waiting: ProxySet;
   verdict: Verdict | undefined;
   /** Replicas whose last word may be about what it was before, since its generation is the same. They say more before long. */
   doubted: { readonly sources: Set<string>; readonly until: number } | undefined;
 }
 
 export class Entries {
+  readonly #none: () => ProxySet;
   readonly #entries = new Map<Origin, Entry>();
   /** The entries that are not latched or that a proxy keeps waiting, by each of their resources. */
   readonly #open = new Set<Entry>();
   readonly #openByResource = new Map<ResourceId, Set<Entry>>();
   readonly #removals = new Set<Entry>();
+
+  /** `none` makes an empty set of proxies. */
+  constructor(none: () => ProxySet) {
+    this.#none = none;
+  }
 
   get size(): number {
     return this.#entries.size;
@@ -62,7 +68,7 @@ export class Entries {
       resources: resourcesOf(pieces),
       since,
       latched: false,
-      waiting: new Set(),
+      waiting: this.#none(),
       verdict: this.#entries.get(origin)?.verdict,
       doubted: undefined,
     };

@@ -52,13 +52,15 @@ export class GatewayLedger {
   readonly #sinks: Sinks;
   readonly #progress = new Progress();
   readonly #culprits: Culprits;
-  readonly #entries = new Entries();
+  readonly #entries = new Entries(() => this.#progress.none());
   /** Origins whose entries are to be opened again at the end of that settle, with which what was decided has its effect. */
   readonly #reopened = new Map<Origin, number>();
   readonly #peers = new Peers();
   /** The proxies that the Gateway should have, and of these the ones that entries wait for. */
   #wanted: readonly Proxy[] = [];
   #expected: readonly ProxyState[] = [];
+  /** Those that have owed something and said nothing for too long. */
+  readonly #silent = this.#progress.none();
   #leading: boolean;
   #seq = 0;
 
@@ -92,8 +94,8 @@ export class GatewayLedger {
       const proxy = this.#progress.known(id);
       if (!proxy) continue;
       if (!silent) this.#heard(proxy, now);
-      else if (!proxy.silent) {
-        proxy.silent = true;
+      else if (!this.#silent.has(proxy)) {
+        this.#silent.add(proxy);
         for (const entry of this.#entries.open) this.#judge(entry);
       }
     }
@@ -133,10 +135,10 @@ export class GatewayLedger {
       : [...changed].filter((about) => about !== "proxies" && about !== "rejections");
     return {
       ...concerns("proxies") && leads && {
-        proxies: [...this.#progress.connected()].map(({ id, arrival, silent }) => ({
-          id,
-          arriving: arrival !== undefined,
-          silent,
+        proxies: [...this.#progress.connected()].map((proxy) => ({
+          id: proxy.id,
+          arriving: proxy.arrival !== undefined,
+          silent: this.#silent.has(proxy),
         })),
       },
       ...concerns("proxies") && {
@@ -307,10 +309,12 @@ export class GatewayLedger {
     let next: number | undefined, changed = false;
     for (const proxy of this.#expected) {
       // Who is connected to another replica has answered there, or that one says that he has not.
-      if (proxy.owes === 0 || proxy.silent || this.#isElsewhere(proxy)) continue;
+      if (proxy.owes === 0 || this.#silent.has(proxy) || this.#isElsewhere(proxy)) continue;
       const due = proxy.quietSince + silence;
-      if (due <= now) changed = proxy.silent = true;
-      else next = Math.min(next ?? Infinity, due);
+      if (due <= now) {
+        changed = true;
+        this.#silent.add(proxy);
+      } else next = Math.min(next ?? Infinity, due);
     }
     if (changed) {
       this.#sinks.news("proxies");
@@ -321,7 +325,7 @@ export class GatewayLedger {
 
   /** Whether an answer is owed by a proxy that is not left out yet. */
   get owing(): boolean {
-    return this.#expected.some(({ owes, silent }) => owes > 0 && !silent);
+    return this.#expected.some((proxy) => proxy.owes > 0 && !this.#silent.has(proxy));
   }
 
   /** Whether nothing is known any more. */
@@ -349,7 +353,7 @@ export class GatewayLedger {
         connected: proxy.streams > 0 || this.#peers.know(proxy.id),
         ...!elsewhere && { behind },
         ...proxy.streams > 0 && { unacknowledged: now - since },
-        silent: proxy.silent,
+        silent: this.#silent.has(proxy),
         refused: [...proxy.refused].map(([id, { message }]) => ({ id, message })),
       };
     }).sort((a, b) => a.proxy < b.proxy ? -1 : 1);
@@ -357,14 +361,15 @@ export class GatewayLedger {
 
   #heard(proxy: ProxyState, now: number): void {
     proxy.quietSince = now;
-    if (!proxy.silent) return;
-    proxy.silent = false;
+    if (!this.#silent.delete(proxy)) return;
     this.#sinks.news("proxies");
     for (const entry of this.#entries.open) this.#judge(entry);
   }
 
   #forgetUnlessNeeded(proxy: ProxyState): void {
-    if (proxy.streams === 0 && !this.#expected.includes(proxy)) this.#progress.forget(proxy);
+    if (proxy.streams > 0 || this.#expected.includes(proxy)) return;
+    this.#silent.delete(proxy);
+    this.#progress.forget(proxy);
   }
 
   /** Finds out anew which proxies keep an entry waiting. */
@@ -418,8 +423,7 @@ export class GatewayLedger {
 
   #pay(proxy: ProxyState): void {
     proxy.owes--;
-    if (proxy.owes > 0 || !proxy.silent) return;
-    proxy.silent = false;
+    if (proxy.owes > 0 || !this.#silent.delete(proxy)) return;
     this.#sinks.news("proxies");
   }
 
@@ -445,15 +449,13 @@ export class GatewayLedger {
   #verdictOn(entry: Entry): ReturnType<typeof verdictOn> {
     const { contribution: { origin, generation, pieces, removal = false }, waiting, latched } = entry;
     const { complaints, held } = this.#culprits.chargesAgainst(pieces);
-    let silent = 0;
-    for (const proxy of waiting) if (proxy.silent) silent++;
     return verdictOn({
       complaints: [...new Set([...complaints, ...this.#peers.complaints(origin, generation)])],
       held: held || this.#reopened.has(origin), // Then proxies have not been sent it yet.
       removal,
       expected: this.#expected.length,
       waiting: waiting.size,
-      silent,
+      silent: waiting.common(this.#silent),
       latched,
     });
   }

@@ -6,6 +6,7 @@
 import type { ResourceId } from "../../controllers/ir/mod.ts";
 import { Exceptions } from "../exceptions.ts";
 import { ProxyState } from "./proxy.ts";
+import { ProxySet } from "./proxy_set.ts";
 import { Versions } from "./versions.ts";
 
 /** What a proxy does not have in its current version. */
@@ -19,6 +20,7 @@ export interface Lag {
 export class Progress {
   readonly #versions = new Map<ResourceId, Versions>();
   readonly #proxies = new Map<string, ProxyState>();
+  readonly #bits: (ProxyState | undefined)[] = [];
 
   /** Makes `version` the current one from settle `seq` on; undefined if the resource is gone. */
   setCurrent(id: ResourceId, version: string | undefined, seq: number, now: number): void {
@@ -70,8 +72,11 @@ export class Progress {
   }
 
   proxy(id: string): ProxyState {
-    let proxy = this.#proxies.get(id);
-    if (!proxy) this.#proxies.set(id, proxy = new ProxyState(id));
+    const known = this.#proxies.get(id);
+    if (known) return known;
+    const free = this.#bits.indexOf(undefined), bit = free < 0 ? this.#bits.length : free;
+    const proxy = this.#bits[bit] = new ProxyState(id, bit);
+    this.#proxies.set(id, proxy);
     return proxy;
   }
 
@@ -93,8 +98,14 @@ export class Progress {
     return true;
   }
 
+  /** Forgets a proxy that is in no set any more. */
   forget(proxy: ProxyState): void {
-    this.#proxies.delete(proxy.id);
+    if (this.#proxies.delete(proxy.id)) this.#bits[proxy.bit] = undefined;
+  }
+
+  /** A set of proxies, without any. */
+  none(): ProxySet {
+    return new ProxySet(this.#bits);
   }
 
   /** The proxies that have a stream. */

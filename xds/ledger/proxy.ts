@@ -34,8 +34,7 @@ export class ProxyState {
   owes = 0;
   /** Since when it owes something and has said nothing, in milliseconds. */
   quietSince = 0;
-  /** Whether that has been too long. */
-  silent = false;
 
-  constructor(readonly id: string) {}
+  /** `bit` is its place in sets, of which no other one of its Gateway has the same at that time. */
+  constructor(readonly id: string, readonly bit: number) {}
 }
