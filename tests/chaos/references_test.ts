@@ -49,7 +49,7 @@ const mustBe = {
     strict: ["True", "InvalidCACertificateRef", "RefNotPermitted"],
     shown: ["InvalidClientCertificateRef", "RefNotPermitted"],
     plain: ["True", "BackendNotFound", "RefNotPermitted"],
-    inner: ["True", "RefNotPermitted"],
+    inner: ["True", "RefNotPermitted", "UnsupportedProtocol"],
     policy: ["True", "InvalidCACertificateRef"],
   },
 } as const;

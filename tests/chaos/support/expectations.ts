@@ -65,6 +65,11 @@ export function expected(states: States): Outcome {
     inner: states.innerRoute === "there",
     policy: states.policy === "there" && states.innerRoute === "there" && refs.inner === resolved,
   };
+  // A policy that cannot be met makes the reference to its backend one that is not valid (HTTPBackendRef).
+  const told = {
+    ...refs,
+    inner: there.policy && refs.policy !== resolved ? "UnsupportedProtocol" : refs.inner,
+  };
   const handshake = (name: "near" | "far" | "set", state: string) =>
     there[name] && refs[name] === resolved ? `200 ${name} ${state}` : "refused";
   const answer = (name: "plain" | "inner", answer: string) =>
@@ -83,7 +88,7 @@ export function expected(states: States): Outcome {
       inner: answer("inner", trusted ? `200 ${certificate}` : "no connection"),
     },
     references: Object.fromEntries(
-      Object.entries(there).map(([what, told]) => [what, told ? refs[what as keyof typeof refs] : untold]),
+      Object.entries(there).map(([what, is]) => [what, is ? told[what as keyof typeof told] : untold]),
     ),
   };
 }
