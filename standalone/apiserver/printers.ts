@@ -129,19 +129,15 @@ const byId: { readonly [id: string]: readonly TableColumn[] } = {
   secrets: [
     nameColumn,
     column("Type", (object) => at(object, "type")),
-    column("Data", (object) => String(size(at(object, "data")))),
+    column("Data", (object) => size(at(object, "data"))),
     ageColumn,
   ],
   configmaps: [
     nameColumn,
-    column("Data", (object) => String(size(at(object, "data")) + size(at(object, "binaryData")))),
+    column("Data", (object) => size(at(object, "data")) + size(at(object, "binaryData"))),
     ageColumn,
   ],
-  serviceaccounts: [
-    nameColumn,
-    column("Secrets", (object) => String(size(at(object, "secrets")))),
-    ageColumn,
-  ],
+  serviceaccounts: [nameColumn, ageColumn],
   "endpointslices.discovery.k8s.io": [
     nameColumn,
     column("AddressType", (object) => at(object, "addressType")),

@@ -35,7 +35,7 @@ export function removeOne(
   }, options);
 }
 
-/** Deletes what matches, and answers with it. */
+/** Deletes what matches, and answers with it as it was. */
 export async function removeAll(
   api: Writing,
   resource: Resource,
@@ -49,8 +49,8 @@ export async function removeAll(
         rows.slice(i, i + 100).flatMap(({ key }) => {
           const row = tx.get(resource.id, key);
           if (!row) return [];
-          const removed = remove(tx, resource, row, deletion(api, options));
-          return [removed.gone ? row : removed.row];
+          remove(tx, resource, row, deletion(api, options));
+          return [row];
         }), options),
     );
   }

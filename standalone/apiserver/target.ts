@@ -43,6 +43,12 @@ export function keyOfTarget({ namespace, name }: Target): string {
   return namespace === undefined ? name! : `${namespace}/${name}`;
 }
 
+/** The type of an object of Kubernetes' own kinds, which need not say it. */
+function typed(body: object, apiVersion: string, kind: string): object {
+  const given = body as { readonly apiVersion?: unknown; readonly kind?: unknown };
+  return { apiVersion: given.apiVersion || apiVersion, kind: given.kind || kind };
+}
+
 /** Gives a body its type, and compares it with the request. */
 export function readObject(
   target: Target,
@@ -53,8 +59,10 @@ export function readObject(
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw badRequest(`the object provided is unrecognized (must be of type ${kind})`);
   }
-  const given = body as Record<string, unknown>;
   const expected = apiVersion(resource.kind, version.name);
+  const given: Record<string, unknown> = resource.custom
+    ? { ...body }
+    : { ...body, ...typed(body, expected, kind) };
   if (!given["kind"]) {
     throw badRequest(`Object 'Kind' is missing in the object provided; expected ${expected}, ${kind}`);
   }

@@ -32,7 +32,7 @@ import { keyOfTarget, readObject, subjectOf, type Target, type Writing, type Wri
 /** Replaces an object. */
 export function update(api: Writing, target: Target, body: unknown, options: WriteOptions): Promise<Written> {
   const { object, unknownFields } = readObject(target, body);
-  if (object.metadata.name && object.metadata.name !== target.name) {
+  if (object.metadata.name !== target.name) {
     throw badRequest(
       `the name of the object (${object.metadata.name}) does not match the name on the URL (${target.name})`,
     );

@@ -141,7 +141,6 @@ export async function* watch(
         encoder.bookmark({
           resourceVersion: String(seen),
           annotations: { "k8s.io/initial-events-end": "true" },
-          creationTimestamp: null,
         }),
       )];
     }
@@ -171,7 +170,7 @@ export async function* watch(
     const now = clock.monotonic();
     const ended = now >= ends;
     if (options.bookmarks && (ended || now >= bookmarkAt)) {
-      yield [frame("BOOKMARK", encoder.bookmark({ resourceVersion: String(seen), creationTimestamp: null }))];
+      yield [frame("BOOKMARK", encoder.bookmark({ resourceVersion: String(seen) }))];
       bookmarkAt = now + bookmarkInterval;
     }
     if (ended) return;

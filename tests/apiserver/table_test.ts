@@ -112,8 +112,8 @@ Deno.test("tables of custom and core kinds", async () => {
   const service = await show(`${ns}/services`);
   assertEquals(service.columns, "Name Type Cluster-IP External-IP Port(s) Age (Selector)");
   assertEquals(service.cells, ["s", "ClusterIP", "None", "<none>", "80/TCP,53/UDP", "0s", "a=1,b=2"]);
-  assertEquals((await show(`${ns}/secrets`)).cells, ["x", "Opaque", "2", "0s"]);
-  assertEquals((await show(`${ns}/configmaps`)).cells, ["m", "1", "0s"]);
+  assertEquals((await show(`${ns}/secrets`)).cells, ["x", "Opaque", 2, "0s"]);
+  assertEquals((await show(`${ns}/configmaps`)).cells, ["m", 1, "0s"]);
   assertEquals((await show("/apis/discovery.k8s.io/v1/endpointslices")).cells, [
     "e",
     "IPv4",

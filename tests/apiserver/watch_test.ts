@@ -57,7 +57,6 @@ Deno.test("sendInitialEvents ends the beginning with a bookmark", async () => {
       metadata: {
         resourceVersion: String(api.store.revision),
         annotations: { "k8s.io/initial-events-end": "true" },
-        creationTimestamp: null,
       },
     },
   });

@@ -7,11 +7,12 @@ import { serveApi } from "../../standalone/apiserver/serve.ts";
 import { collections } from "./parity/collections.ts";
 import { differences } from "./parity/differences.ts";
 import { lives } from "./parity/life.ts";
+import { requests } from "./parity/requests.ts";
 import { rules } from "./parity/rules.ts";
 import { type Entry, inOrder, Recorder, type Side } from "./parity/side.ts";
 import { type Cluster, startCluster } from "./support/cluster.ts";
 
-const scenarios = [...lives, ...collections, ...rules];
+const scenarios = [...lives, ...collections, ...requests, ...rules];
 
 const text = (answer: unknown) => JSON.stringify(answer);
 
@@ -46,11 +47,11 @@ Deno.test("parity: both API servers give the same answers", async (t) => {
   using real = await realSide(cluster);
 
   const seen = new Set<string>();
-  let requests = 0;
+  let count = 0;
   for (const [index, { name }] of scenarios.entries()) {
     await t.step(name, async () => {
       const [theirs, ours] = await Promise.all([record(real, index), record(standalone, index)]);
-      requests += theirs.length;
+      count += theirs.length;
       assertEquals(ours.map(({ request }) => request), theirs.map(({ request }) => request));
       const wrong = theirs.flatMap(({ request, answer: theirs }, i) => {
         const expected = differences.filter(({ of }) => of(name, request)).reduce(
@@ -75,6 +76,6 @@ Deno.test("parity: both API servers give the same answers", async (t) => {
   await t.step("every difference that is documented is there", () => {
     assertEquals(differences.map(({ why }) => why).filter((why) => !seen.has(why)), []);
   });
-  assert(requests > 1000, `${requests} requests`);
+  assert(count > 3000, `${count} requests`);
   await Deno.remove(dataDir, { recursive: true });
 });

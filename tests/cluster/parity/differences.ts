@@ -135,6 +135,52 @@ export const differences: readonly Difference[] = [
     instead: uncaused(/^spec\./),
   },
   {
+    why: "server-side apply is not served",
+    of: (_, request) => request.includes("(application/apply-patch+yaml)"),
+    instead: ({ status, body, ...answer }) => {
+      const theirs = status === 409 &&
+        body.details.causes.every(({ reason }: Json) => reason === "FieldManagerConflict");
+      const refused = { ...answer, status: 415, body: failure(415, { reason: "UnsupportedMediaType" }) };
+      return theirs ? refused : { status, body };
+    },
+  },
+  {
+    why: "a POST to an object and a PUT to a collection are not allowed (405), whatever the kind",
+    of: (scenario, request) =>
+      scenario.endsWith(": options and forms of requests") &&
+      /^(POST \/apis\/gateway\S+\/x|PUT \/apis\/gateway\S+s) /.test(request),
+    instead: ({ status, body, ...answer }) =>
+      status === 409 && body.reason === "AlreadyExists" || status === 400
+        ? { ...answer, status: 405, body: failure(405, { reason: "MethodNotAllowed" }) }
+        : { status, body },
+  },
+  {
+    why: "a watch from a state that is yet to come is refused (504), it does not wait for it",
+    of: (scenario, request) =>
+      scenario.endsWith("yet to come") && /^WATCH \S+&resourceVersion=<version>$/.test(request),
+    instead: answers({ status: 200, body: [] }, {
+      status: 504,
+      body: [failure(504, {
+        reason: "Timeout",
+        message: "Timeout: Too large resource version",
+        details: {
+          causes: [{ message: "Too large resource version", reason: "ResourceVersionTooLarge" }],
+          retryAfterSeconds: 1,
+        },
+      })],
+    }),
+  },
+  {
+    why: "an object that lacks its name is refused for that alone",
+    of: (_, request) => request.endsWith("(application/yaml) a: b"),
+    instead: (answer) =>
+      [["spec.clusterIPs FieldValueInvalid"], [
+        "addressType FieldValueRequired",
+        "metadata.name FieldValueRequired",
+      ]]
+        .reduce((answer, theirs) => causes(theirs, ["metadata.name FieldValueRequired"])(answer), answer),
+  },
+  {
     why: "a Service may have any address that is free",
     of: (_, request) => request.includes('"clusterIP":"1.2.3.4"'),
     instead: (answer, request) => {

@@ -78,16 +78,18 @@ export class Recorder {
     };
   }
 
-  /** Watches for a second; records the events, but for bookmarks. */
-  async watch(path: string, query = ""): Promise<void> {
-    const { status, body } = await this.quietly("GET", `${path}?watch=1&timeoutSeconds=1${query}`);
+  /** Watches for a second; records the events, but for bookmarks that only tell how far a watch is. */
+  async watch(path: string, query = "", headers: CallOptions["headers"] = {}): Promise<void> {
+    const { status, body } = await this.quietly("GET", `${path}?watch=1&timeoutSeconds=1${query}`, {
+      headers,
+    });
     const events: Json[] = body.split("\n").filter((line: string) => line !== "").map((line: string) =>
       JSON.parse(line)
     );
     this.#record(`WATCH ${path}${query}`, undefined, {
       status,
       body: events.filter(({ type, object }) =>
-        type !== "BOOKMARK" && object?.metadata?.name !== "kube-root-ca.crt"
+        (type !== "BOOKMARK" || object.metadata.annotations) && object?.metadata?.name !== "kube-root-ca.crt"
       ),
       warnings: [],
     });
@@ -104,6 +106,11 @@ export class Recorder {
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+  }
+
+  /** An answer in the form in which it is compared. */
+  compared(answer: unknown): unknown {
+    return this.#compared(answer, "");
   }
 
   #record(request: string, body: unknown, { status, body: answered, warnings }: Answer): void {
@@ -143,11 +150,16 @@ export class Recorder {
     if (typeof value === "object" && value !== null) {
       const object = value as Record<string, unknown>;
       const isList = typeof object["kind"] === "string" && object["kind"].endsWith("List");
+      const isBookmark = key === "object" &&
+        (object["metadata"] as Json)?.annotations?.["k8s.io/initial-events-end"];
       const entries = Object.entries(object).filter(([name]) => name !== "managedFields").map(
         ([name, inner]) => {
           if (isList && name === "metadata") {
             const { continue: next, ...metadata } = inner as { readonly continue?: string };
             return [name, { ...metadata, resourceVersion: "<list>", ...next && { continue: "<continue>" } }];
+          }
+          if (isBookmark && name === "metadata") {
+            return [name, { ...inner as Json, resourceVersion: "<version>" }];
           }
           if (name === "resourceVersion" && typeof object["uid"] === "string") {
             return [name, this.#version(object["uid"], String(inner))];
@@ -191,7 +203,7 @@ export function inOrder(value: Json): Json {
 }
 
 /** Refusals of requests that are malformed: clients look at the code and the reason. */
-const malformed = [400, 404, 405, 406, 415];
+const malformed = [400, 404, 405, 406, 413, 415];
 
 /**
  * What matters of a failure. Prose is compared where clients read it: in the names of objects, and in the rules of
@@ -206,6 +218,7 @@ function failure(body: Json): Json {
   if (body.code === 422 && (!details?.kind || causes?.some(({ field }: Json) => field === "patch"))) {
     return rest;
   }
+  if (body.code === 504) return { ...rest, details, message: message.replace(/: \d+.*/, "") };
   if (body.reason === "Conflict" && /precondition/i.test(message)) return rest;
   if (body.reason !== "Invalid" || !causes) return { ...rest, message, details };
   const worded = /gateway/.test(details.group ?? "");
