@@ -181,7 +181,8 @@ class Cluster implements AsyncDisposable {
   }
 
   /** A proxy of a new Gateway, on a stream of a replica that leads. */
-  async proxyOf({ operator: { platform, xds } }: ClusterOperator): Promise<Call> {
+  async proxyOf(replica: ClusterOperator): Promise<Call> {
+    const { operator: { platform, xds } } = replica;
     await this.kube.create(namespaceKind, namespace("shop"));
     await this.accepted("ours");
     const gateway = await this.kube.create(gatewayKind, {
@@ -211,6 +212,8 @@ class Cluster implements AsyncDisposable {
       },
       sub: `system:serviceaccount:shop:${name}`,
     }));
+    // There is an authority before the replica has a certificate of it.
+    await this.until("the replica is ready", () => ready(replica));
     const client = this.#stack.use(
       new Client(xds.port, {
         authority: bundleOf(authority.authorities.get(authorityRow)!.authorities),
