@@ -10,7 +10,7 @@ import type { Ir, Route, VirtualHost } from "../ir/mod.ts";
 import type { Graph, Group, Key, Table } from "../runtime/graph.ts";
 import { kept } from "../runtime/kept.ts";
 import { entryAt } from "./actions.ts";
-import { deriveLeftOut, type Host } from "./crowds.ts";
+import { deriveLeftOut } from "./crowds.ts";
 import { covering, intersect } from "./hostnames.ts";
 import { compare, matchesAll } from "./matches.ts";
 import { claimKey, type Placement, type Served } from "./placements.ts";
@@ -50,19 +50,23 @@ export function splitHostKey(key: Key): readonly [portKey: Key, hostname: string
   return [key.slice(0, slash), key.slice(slash + 1)];
 }
 
+/** A virtual host with whom it belongs to: the most specific listener of its port that covers its hostname. */
+interface Owned {
+  readonly port: HostPort;
+  readonly owner?: { readonly id: Key; readonly hostname: string };
+}
+
 /**
- * Makes a virtual host. `listenerAt` looks up the listener of the port with just a given hostname. `claims` looks up the routes
- * with a given original hostname on a listener; it is not asked for hostnames that nothing can fall through to. `leftOut` says which of these are too large to be repeated here.
+ * Makes a virtual host. `claims` looks up the routes with a given original hostname on a listener; it is not asked for hostnames
+ * that nothing can fall through to. `leftOut` says which of these are too large to be repeated here.
  */
 export function virtualHost(
   key: Key,
-  port: HostPort,
-  listenerAt: (hostname: string) => Key | undefined,
+  { port, owner }: Owned,
   claims: (listener: Key, original: string) => Group<Served> | undefined,
   leftOut: (listener: Key, original: string) => ReadonlySet<Key> | undefined,
 ): VirtualHost {
   const [portKey, hostname] = splitHostKey(key);
-  const owner = ownerOf(hostname, listenerAt);
   const routes: Route[] = [];
   const host = (): VirtualHost => ({
     routes: portKey,
@@ -74,9 +78,7 @@ export function virtualHost(
   for (const original of covering(hostname)) {
     const members = owner === undefined ? undefined : claims(owner.id, original);
     if (owner === undefined || members === undefined) continue;
-    // What is left of its hostname on the listener is the route's own.
-    const own = intersect(owner.hostname, original) === hostname;
-    const without = own ? undefined : leftOut(owner.id, original);
+    const without = isOwn(hostname, owner.hostname, original) ? undefined : leftOut(owner.id, original);
     const entries = [...members].flatMap(([route, served]) => {
       if (without?.has(route)) return [];
       if (seen.has(route)) return []; // Its rules are there already, for a more specific hostname.
@@ -92,16 +94,9 @@ export function virtualHost(
   return host();
 }
 
-/** The listener whose requests a hostname's are: the most specific one that covers it. */
-function ownerOf(
-  hostname: string,
-  listenerAt: (hostname: string) => Key | undefined,
-): { readonly id: Key; readonly hostname: string } | undefined {
-  for (const candidate of covering(hostname)) {
-    const id = listenerAt(candidate);
-    if (id !== undefined) return { id, hostname: candidate };
-  }
-  return undefined;
+/** Whether it is what is left of a route's hostname on a listener. */
+function isOwn(hostname: string, listener: string, original: string): boolean {
+  return intersect(listener, original) === hostname;
 }
 
 function first(group: Group<unknown> | undefined): Key | undefined {
@@ -130,24 +125,28 @@ export function deriveVirtualHosts(
   const claims = graph.index("routes by claim", served, ({ claims }) => claims);
   // Where a port is bound is no business of theirs: addresses may come after thousands of virtual hosts.
   const unplaced = graph.derive("ports without addresses", ports, ({ bind: _, ...port }): HostPort => port);
-  const leftOut = deriveLeftOut(
-    graph,
-    served,
-    graph.derive("hosts of gateways", byHost, (_, read, key): Host | undefined => {
-      const port = read(unplaced, splitHostKey(key)[0]);
-      return port && { gateway: port.gateway };
-    }),
-  );
-  const virtualHosts = graph.derive("ir.virtualHosts", byHost, (_, read, key) => {
-    const [portKey] = splitHostKey(key), port = read(unplaced, portKey);
-    return port &&
-      virtualHost(
-        key,
-        port,
-        (hostname) => first(read(listenersByHost, hostKey(portKey, hostname))),
-        (listener, original) => read(claims, claimKey(port.gateway, listener, original)),
-        (listener, original) => read(leftOut, claimKey(port.gateway, listener, original)),
-      );
+  const owned = graph.derive("owned hosts", byHost, (_, read, key): Owned | undefined => {
+    const [portKey, hostname] = splitHostKey(key), port = read(unplaced, portKey);
+    if (!port) return undefined;
+    for (const candidate of covering(hostname)) {
+      const id = first(read(listenersByHost, hostKey(portKey, candidate)));
+      if (id !== undefined) return { port, owner: { id, hostname: candidate } };
+    }
+    return { port };
+  });
+  const leftOut = deriveLeftOut(graph, served, owned, ({ port, owner }, key) => {
+    const [, hostname] = splitHostKey(key);
+    const wider = covering(hostname).filter((one) => owner && !isOwn(hostname, owner.hostname, one));
+    return owner ? wider.map((original) => claimKey(port.gateway, owner.id, original)) : [];
+  });
+  const virtualHosts = graph.derive("ir.virtualHosts", owned, (host, read, key) => {
+    const { gateway } = host.port;
+    return virtualHost(
+      key,
+      host,
+      (listener, original) => read(claims, claimKey(gateway, listener, original)),
+      (listener, original) => read(leftOut, claimKey(gateway, listener, original)),
+    );
   });
   const routeTables = graph.derive("ir.routeTables", ports, ({ gateway }, _, name) => ({ gateway, name }));
   return { virtualHosts, routeTables, leftOut };

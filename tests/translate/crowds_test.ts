@@ -82,7 +82,7 @@ Deno.test("crowds: as many matches as a route can have are repeated for a thousa
 });
 
 Deno.test("crowds: what is left of a route's hostname on a listener is its own", () => {
-  const { put, entries } = crowd(200);
+  const { put, entries, said } = crowd(200);
   const listener = { name: "one", port: 80, protocol: "HTTP", hostname: "one.example.org" };
   const [, web] = small();
   put(
@@ -93,6 +93,32 @@ Deno.test("crowds: what is left of a route's hostname on a listener is its own",
   );
   put(route("wide", { parentRefs: [{ name: "web", sectionName: "one" }], rules: largest }));
   assertEquals([entries("one.example.org"), entries("h0.example.com")], [128, 1]);
+  assert(!said("wide").words.includes(words), "nothing of it is missing anywhere");
+});
+
+Deno.test("crowds: hostnames that a route does not cover take nothing from it", () => {
+  const { put, entries, said } = crowd(200);
+  put(route("wide", { hostnames: ["*.example.org"], rules: largest }));
+  put(route("a", { hostnames: ["a.example.org"], rules: [to("app", "/own")] }));
+  assertEquals([entries("*.example.org"), entries("a.example.org"), entries("h0.example.com")], [
+    128,
+    129,
+    1,
+  ]);
+  assert(!said("wide").words.includes(words), said("wide").words);
+});
+
+Deno.test("crowds: routes that are too much together are left out one by one, the largest first, and come back", () => {
+  const { put, entries, said } = crowd(60), half = largest.slice(0, 1);
+  const told = () => ["a", "b", "c", "d", "e"].filter((name) => said(name).words.includes(words));
+  put(route("a", { rules: half }), route("b", { rules: largest }));
+  assertEquals([entries("*"), entries("h0.example.com"), told()], [192, 193, []]);
+  put(route("c", { rules: half }), route("d", { rules: half }));
+  assertEquals([entries("*"), entries("h0.example.com"), told()], [320, 193, ["b"]]);
+  put(route("e", { rules: half }));
+  assertEquals([entries("h0.example.com"), told()], [193, ["b", "e"]]);
+  put(route("a", { rules: [to("app", "/small")] }));
+  assertEquals([entries("h0.example.com"), told()], [194, ["b"]]);
 });
 
 Deno.test("crowds: the largest route is not repeated for hundreds of its own hostnames, and says so", () => {
