@@ -6,12 +6,13 @@
  * @module
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { STATUS_CODE } from "@std/http/status";
 import type { Clock } from "../controllers/runtime/clock.ts";
 import { type ConnectionLimits, Connections } from "../controllers/runtime/connections.ts";
 import type { Log } from "../controllers/runtime/log.ts";
 import type { Metrics } from "../controllers/runtime/metrics.ts";
+import { startListening } from "../controllers/runtime/start_listening.ts";
 import { probes } from "./admin.ts";
 
 /** Times are in milliseconds. */
@@ -64,14 +65,13 @@ export async function serveHttp({ hostname, port, ...options }: HttpPortOptions)
     });
   });
   server.on("connection", (socket: Socket) => connections.accept(socket));
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen(port, hostname, () => listening.resolve());
-  await listening.promise;
-  server.off("error", listening.reject);
-  server.on("error", (error) => log.error("The port for probes and metrics failed", { error }));
+  const bound = await startListening(server, {
+    hostname,
+    port,
+    failed: (error) => log.error("The port for probes and metrics failed", { error }),
+  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: bound,
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       connections.destroy();

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import { type AddressInfo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createServer, type TLSSocket } from "node:tls";
 import type { Credentials } from "../controllers/own_certificate.ts";
 import { Connections } from "../controllers/runtime/connections.ts";
+import { startListening } from "../controllers/runtime/start_listening.ts";
 import { exchangeReports, type ReportStreamOptions } from "./report_stream.ts";
 
 export interface ReportServerOptions extends Omit<ReportStreamOptions, "addressee" | "signal"> {
@@ -59,14 +60,13 @@ export async function serveReports(options: ReportServerOptions): Promise<Report
       });
     talks.add(talk);
   });
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen(port, hostname, () => listening.resolve());
-  await listening.promise;
-  server.off("error", listening.reject);
-  server.on("error", (error) => log.error("Report server failed", { error }));
+  const bound = await startListening(server, {
+    hostname,
+    port,
+    failed: (error) => log.error("Report server failed", { error }),
+  });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: bound,
     use({ certificate, key, authorities }) {
       server.setSecureContext({ cert: certificate, key, ca: authorities });
       state.usable = true;

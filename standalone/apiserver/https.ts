@@ -5,13 +5,14 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { STATUS_CODE } from "@std/http/status";
 import type { Clock } from "../../controllers/runtime/clock.ts";
 import { type ConnectionLimits, Connections, type Use } from "../../controllers/runtime/connections.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
 import type { KeyPair } from "../../controllers/runtime/pki.ts";
+import { startListening } from "../../controllers/runtime/start_listening.ts";
 import type { Identity } from "./access.ts";
 import type { ServedRequest } from "./served_request.ts";
 
@@ -84,16 +85,9 @@ export async function listen(options: HttpsOptions): Promise<HttpsServer> {
     connections.secured(socket);
   });
   server.keepAliveTimeout = 90_000; // longer than client-go keeps idle connections, so that it is who closes them
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, host, () => {
-      server.off("error", reject);
-      server.on("error", options.onError);
-      resolve();
-    });
-  });
+  const port = await startListening(server, { hostname: host, port: options.port, failed: options.onError });
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();

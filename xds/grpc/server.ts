@@ -4,7 +4,6 @@
  * @module
  */
 import * as http2 from "node:http2";
-import type { AddressInfo } from "node:net";
 import { setImmediate } from "node:timers";
 import type { PeerCertificate, TLSSocket } from "node:tls";
 import type { GatewayKey } from "../../controllers/ir/mod.ts";
@@ -19,6 +18,7 @@ import { destroyLater } from "../../controllers/runtime/destroy_later.ts";
 import type { Log } from "../../controllers/runtime/log.ts";
 import { Repeats } from "../../controllers/runtime/repeats.ts";
 import { linkSignals } from "../../controllers/runtime/signals.ts";
+import { startListening } from "../../controllers/runtime/start_listening.ts";
 import type { XdsCache } from "../cache.ts";
 import { RefusedError, serve } from "../delta/serve.ts";
 import type { Patience } from "../delta/stream.ts";
@@ -161,8 +161,10 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     streams.add(run);
   });
   server.on("tlsClientError", (error) => options.log.debug("xDS client failed its handshake", { error }));
-  await listen(server, options);
-  server.on("error", (error) => options.log.error("xDS server failed", { error }));
+  const port = await startListening(server, {
+    ...options,
+    failed: (error) => options.log.error("xDS server failed", { error }),
+  });
 
   const close = once(async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -176,7 +178,7 @@ export async function startXdsServer(options: XdsServerOptions): Promise<XdsServ
     life[Symbol.dispose]();
   });
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     rotate: (tls) => server.setSecureContext(secureContext(tls)),
     [Symbol.asyncDispose]: close,
   };
@@ -188,16 +190,6 @@ function secureContext({ certificate, key, clientAuthority }: ServerTls) {
     key,
     ...(clientAuthority ? { ca: clientAuthority, requestCert: true, rejectUnauthorized: true } : {}),
   };
-}
-
-function listen(server: http2.Http2SecureServer, { hostname, port }: XdsServerOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen(port, hostname, () => {
-    server.off("error", reject);
-    resolve();
-  });
-  return promise;
 }
 
 function once(run: () => Promise<void>): () => Promise<void> {
