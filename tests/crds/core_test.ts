@@ -16,7 +16,7 @@ import {
   serviceAccount,
 } from "../../crds/mod.ts";
 import { validate } from "../../crds/validate.ts";
-import { coreCases, coreObject } from "./rules/core.ts";
+import { coreCases, coreObject, newEvent, preciseEvent } from "./rules/core.ts";
 
 type Json = { readonly [field: string]: unknown };
 
@@ -60,36 +60,11 @@ Deno.test("a Secret's stringData become data", () => {
 });
 
 Deno.test("ordinary objects of all kinds lose nothing", () => {
-  const now = "2026-01-02T03:04:05Z", precisely = "2026-01-02T03:04:05.678901Z";
-  const reference = { kind: "Gateway", namespace: "a", name: "b", uid: "c", apiVersion: "d/v1" };
   const objects: readonly (readonly [Kind, Json])[] = [
     [namespace as Kind, { spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } }],
     [serviceAccount as Kind, { imagePullSecrets: [{ name: "a" }], automountServiceAccountToken: false }],
-    [event as Kind, {
-      involvedObject: reference,
-      reason: "A",
-      message: "b",
-      source: { component: "c" },
-      firstTimestamp: now,
-      lastTimestamp: now,
-      count: 2,
-      type: "Warning",
-      eventTime: precisely,
-      reportingComponent: "c",
-      reportingInstance: "d",
-      action: "e",
-    }],
-    [eventsEvent as Kind, {
-      eventTime: precisely,
-      series: { count: 2, lastObservedTime: precisely },
-      reportingController: "a/b",
-      reportingInstance: "c",
-      action: "d",
-      reason: "e",
-      regarding: reference,
-      note: "f",
-      type: "Normal",
-    }],
+    [event as Kind, preciseEvent],
+    [eventsEvent as Kind, newEvent],
     [customResourceDefinition as Kind, {
       spec: {
         group: "example.com",

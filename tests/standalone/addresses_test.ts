@@ -19,7 +19,8 @@ import { canonical, parsePool, type Pool } from "../../standalone/addresses/pool
 import { decidePorts, type PortStates } from "../../standalone/addresses/ports.ts";
 import { type Probe, probe, type Probed } from "../../standalone/addresses/probe.ts";
 import { FakeClock } from "../support/fake_clock.ts";
-import { freePort, scratch } from "./support.ts";
+import { scratch } from "./support.ts";
+import { freePort } from "../support/free_port.ts";
 
 function poolOf(text: string): Pool {
   const result = parsePool(text);

@@ -11,7 +11,8 @@ import { parsePool } from "../../standalone/addresses/pool.ts";
 import { DataPlane } from "../../standalone/data_plane.ts";
 import { validity } from "../translate/secured.ts";
 import { envoyBinaryForTests } from "./envoy_for_tests.ts";
-import { freePort, scratch, staticBootstrap } from "./support.ts";
+import { scratch, staticBootstrap } from "./support.ts";
+import { freePort } from "../support/free_port.ts";
 
 Deno.test("data plane: Gateways that come and go while Envoys are drained change nothing", async () => {
   await using folder = await scratch();

@@ -6,7 +6,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { connect } from "node:http2";
 import { type Echo, serveEcho } from "../../standalone/echo.ts";
-import { freePort } from "./support.ts";
+import { freePort } from "../support/free_port.ts";
 
 /** Sends a request byte for byte and reads the body of the answer. */
 async function raw(port: number, request: string): Promise<Echo> {

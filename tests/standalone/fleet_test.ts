@@ -9,7 +9,8 @@ import { silentLog } from "../../controllers/runtime/log.ts";
 import { Fleet, type FleetOptions, gatewayDirectory } from "../../standalone/envoy/fleet.ts";
 import { identify } from "../../standalone/envoy/stale.ts";
 import { envoyBinaryForTests } from "./envoy_for_tests.ts";
-import { freePort, scratch, staticBootstrap } from "./support.ts";
+import { scratch, staticBootstrap } from "./support.ts";
+import { freePort } from "../support/free_port.ts";
 
 async function openFleet(directory: string, options: Partial<FleetOptions> = {}): Promise<Fleet> {
   return await Fleet.open({

@@ -10,7 +10,8 @@ import { EnvoyProcess, runDirectory } from "../../standalone/envoy/process.ts";
 import { claiming, endStale, identify } from "../../standalone/envoy/stale.ts";
 import { envoyBinaryForTests } from "./envoy_for_tests.ts";
 import { FakeClock } from "../support/fake_clock.ts";
-import { freePort, scratch, script, startEnvoy, staticBootstrap, WatchedEnvoy } from "./support.ts";
+import { scratch, script, startEnvoy, staticBootstrap, WatchedEnvoy } from "./support.ts";
+import { freePort } from "../support/free_port.ts";
 
 async function get(port: number): Promise<number> {
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });

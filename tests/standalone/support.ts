@@ -9,6 +9,7 @@ import type { RunDirectory } from "../../standalone/envoy/process.ts";
 import { EnvoyProcess, type EnvoyStatus } from "../../standalone/envoy/process.ts";
 import { runDirectory } from "../../standalone/envoy/process.ts";
 import { envoyBinaryForTests } from "./envoy_for_tests.ts";
+import { freePort } from "../support/free_port.ts";
 
 /** A directory that goes away with the test. Its path is short, since sockets lie in it. */
 export async function scratch(): Promise<AsyncDisposable & { readonly path: string }> {
@@ -26,14 +27,6 @@ export async function script(path: string, text: string): Promise<string> {
   await Deno.writeTextFile(path, `#!/bin/sh\n${text}\n`);
   await Deno.chmod(path, 0o755);
   return path;
-}
-
-/** A port that nobody had a moment ago. */
-export function freePort(hostname = "127.0.0.1"): number {
-  const listener = Deno.listen({ hostname, port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }
 
 export interface StaticOptions {

@@ -7,12 +7,13 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { generateKeyPairSync } from "node:crypto";
 import { createAuthority, type KeyPair } from "../../controllers/runtime/pki.ts";
-import { ask, freePort } from "../xds/support/http.ts";
+import { ask } from "../xds/support/http.ts";
 import { askSecurely, type Secure, secureBackend } from "../xds/support/https.ts";
 import { type Raw, route, service, stored, to } from "./cluster.ts";
 import { conditionsOf, keepAsking } from "./neighbour.ts";
 import { ca, certificate, https, policy, rawSecret, secured, tlsSecret, validity } from "./secured.ts";
 import { any, filtered, parentRefs, serving } from "./serving.ts";
+import { freePort } from "../support/free_port.ts";
 
 const day = 24 * 3_600_000;
 

@@ -6,10 +6,11 @@
  */
 import { assertEquals, assertRejects } from "@std/assert";
 import { createAuthority } from "../../controllers/runtime/pki.ts";
-import { ask, freePort } from "../xds/support/http.ts";
+import { ask } from "../xds/support/http.ts";
 import { askSecurely, type Secure } from "../xds/support/https.ts";
 import { type Raw, route, stored, to } from "./cluster.ts";
 import { ca, certificate, configMap, https, secured, tlsSecret, validity } from "./secured.ts";
+import { freePort } from "../support/free_port.ts";
 
 const validation = (name: string, more: Raw = {}) => ({
   validation: { caCertificateRefs: [{ ...ca(name), ...more.ref }], mode: more.mode },

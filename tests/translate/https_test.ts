@@ -7,9 +7,10 @@ import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { defaultConfig, type DesiredStatus } from "../../controllers/translate/mod.ts";
 import { askOnOne, askSecurely, type Secure } from "../xds/support/https.ts";
 import { helloAnswer, shownTo, suites } from "../xds/support/client_hello.ts";
-import { ask, type Echo, freePort } from "../xds/support/http.ts";
+import { ask, type Echo } from "../xds/support/http.ts";
 import { type Raw, route, stored, to } from "./cluster.ts";
 import { certificate, https, rsaCertificate, secured, tlsSecret } from "./secured.ts";
+import { freePort } from "../support/free_port.ts";
 
 const on = (sectionName: string) => ({ parentRefs: [{ name: "gw", sectionName }] });
 

@@ -4,9 +4,9 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
-import { freePort } from "../xds/support/http.ts";
 import { type Raw, route, slice, to } from "./cluster.ts";
 import { any, parentRefs, serving } from "./serving.ts";
+import { freePort } from "../support/free_port.ts";
 
 /**
  * A backend that fails as its query says: `code` for the first `times` requests of an `id`, `hang` for never to answer.

@@ -10,10 +10,11 @@ import { Graph } from "../../controllers/runtime/graph.ts";
 import { createAuthority, issue, type KeyPair, type Leaf } from "../../controllers/runtime/pki.ts";
 import { type Config, createWorld, defaultConfig, deriveIr } from "../../controllers/translate/mod.ts";
 import { sourceOf } from "../../controllers/translate/batch.ts";
-import { backend, freePort } from "../xds/support/http.ts";
+import { backend } from "../xds/support/http.ts";
 import type { XdsOptions } from "../../xds/build/mod.ts";
 import { Rig } from "../xds/support/rig.ts";
 import { gateway, gatewayClass, type Raw, service, slice, stored } from "./cluster.ts";
+import { freePort } from "../support/free_port.ts";
 
 const day = 24 * 3_600_000;
 

@@ -7,9 +7,10 @@ import { type ApiObject, keyOf } from "../../crds/kind.ts";
 import { Graph } from "../../controllers/runtime/graph.ts";
 import { createWorld, defaultConfig, deriveIr } from "../../controllers/translate/mod.ts";
 import { sourceOf } from "../../controllers/translate/batch.ts";
-import { type Ask, ask, backend, type Echo, freePort } from "../xds/support/http.ts";
+import { type Ask, ask, backend, type Echo } from "../xds/support/http.ts";
 import { Rig } from "../xds/support/rig.ts";
 import { gateway, gatewayClass, type Raw, service, slice, to } from "./cluster.ts";
+import { freePort } from "../support/free_port.ts";
 
 /** A Gateway with one Envoy on one port of this machine, and the Service `app` that answers with what it was asked. */
 export async function serving(

@@ -10,9 +10,10 @@ import { sdsFiles } from "../../xds/control_plane.ts";
 import { Bootstrap } from "../../xds/wire/envoy/bootstrap.ts";
 import { decode, encode } from "../../xds/wire/mod.ts";
 import { envoyForTests } from "../standalone/envoy_for_tests.ts";
-import { ask, exchange, freePort } from "./support/http.ts";
+import { ask, exchange } from "./support/http.ts";
 import { route } from "./support/ir.ts";
 import { modelRig } from "./support/rig.ts";
+import { freePort } from "../support/free_port.ts";
 
 const options: BootstrapOptions = {
   proxy: "pod-1",

@@ -9,10 +9,11 @@ import { Resource } from "../../xds/wire/envoy/discovery.ts";
 import { decode } from "../../xds/wire/mod.ts";
 import { until } from "../support/until.ts";
 import { startClients } from "./support/clients.ts";
-import { backend, freePort } from "./support/http.ts";
+import { backend } from "./support/http.ts";
 import { forward, route } from "./support/ir.ts";
 import { type Envoy, modelRig } from "./support/rig.ts";
 import { Service } from "./support/service.ts";
+import { freePort } from "../support/free_port.ts";
 
 /** A rig whose Envoy gives what it is asked to a backend. */
 async function proxy(backend: number) {

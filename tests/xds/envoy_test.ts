@@ -5,9 +5,10 @@
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import { Agent } from "node:http";
-import { ask, backend, type Echo, freePort, load } from "./support/http.ts";
+import { ask, backend, type Echo, load } from "./support/http.ts";
 import { forward, match, route } from "./support/ir.ts";
 import { modelRig } from "./support/rig.ts";
+import { freePort } from "../support/free_port.ts";
 
 Deno.test("twenty swaps of clusters under load lose not one request", async () => {
   await using rig = await modelRig();

@@ -4,10 +4,11 @@
  * @module
  */
 import { assertEquals, assertMatch } from "@std/assert";
-import { ask, backend, freePort, load } from "./support/http.ts";
+import { ask, backend, load } from "./support/http.ts";
 import { anyPath, endpointsOf, forward } from "./support/ir.ts";
 import { gateway, type Mini, type MiniRoute } from "./support/mini.ts";
 import { miniRig } from "./support/rig.ts";
+import { freePort } from "../support/free_port.ts";
 
 /** A regular expression that no compiler takes. */
 const bad = {

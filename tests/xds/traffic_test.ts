@@ -5,9 +5,10 @@
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import type { Route } from "../../controllers/ir/mod.ts";
-import { type Ask, ask, backend, type Echo, exchange, freePort } from "./support/http.ts";
+import { type Ask, ask, backend, type Echo, exchange } from "./support/http.ts";
 import { anyPath, forward, match, route } from "./support/ir.ts";
 import { modelRig } from "./support/rig.ts";
+import { freePort } from "../support/free_port.ts";
 
 /** An Envoy with one listener, the backends `a` and `b`, and some routes; gives a way to ask it. */
 async function serving(hosts: { readonly [hostname: string]: readonly Route[] }) {

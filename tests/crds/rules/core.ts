@@ -282,14 +282,16 @@ const oldEvent = {
   count: 2,
   type: "Warning",
 };
-const preciseEvent = {
+/** An ordinary Event, with what both of its groups have. */
+export const preciseEvent = {
   ...oldEvent,
   eventTime: then,
   reportingComponent: "c",
   reportingInstance: "d",
   action: "e",
 };
-const newEvent = {
+/** One of the new group. */
+export const newEvent = {
   eventTime: then,
   series: { count: 2, lastObservedTime: then },
   reportingController: "a/b",

@@ -18,6 +18,7 @@ import { Ledger, type LedgerOptions } from "../../../xds/ledger/mod.ts";
 import type { ProxyEvent, XdsResource } from "../../../xds/types.ts";
 import { envoyForTests } from "../../standalone/envoy_for_tests.ts";
 import { TextLineStream } from "../../support/lines.ts";
+import { until } from "../../support/until.ts";
 import { exchange } from "./http.ts";
 import { GatewayModel, type IrSources, irSources } from "./ir.ts";
 import { type Mini, mini } from "./mini.ts";
@@ -318,10 +319,7 @@ export class Envoy implements AsyncDisposable {
   /** Resolves once all listeners are in place: one that is acknowledged may still wait for what it names. */
   async warm(): Promise<void> {
     const path = "/stats?filter=^listener_manager.total_listeners_warming$";
-    for (let tries = 0; !(await this.admin(path)).endsWith(": 0\n"); tries++) {
-      if (tries === 500) throw new Error(`Listeners stay warming:\n${await this.log()}`);
-      await systemClock.sleep(20);
-    }
+    await until("no listener is warming", async () => (await this.admin(path)).endsWith(": 0\n"));
   }
 
   /** Asks the admin interface. */
