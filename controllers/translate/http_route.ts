@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { httpMethods } from "../../crds/gateway/http_filters.ts";
 import type { HTTPRoute, HTTPRouteMatch, HTTPRouteRule, HTTPRouteTimeouts } from "../../crds/mod.ts";
 import type { RouteMatch, Timeouts, ValueMatch } from "../ir/mod.ts";
 import type { Fault } from "./conditions.ts";
@@ -109,18 +110,6 @@ const valueTypes: { readonly [type: string]: ValueMatch["type"] } = {
   RegularExpression: "regex",
 };
 
-const methods: readonly string[] = [
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "DELETE",
-  "CONNECT",
-  "OPTIONS",
-  "TRACE",
-  "PATCH",
-];
-
 function readMatch(match: Partial<HTTPRouteMatch>, where: string, context: Context): MatchModel {
   const { expressions, config } = context;
   const { type = "PathPrefix", value = "/" } = match.path ?? {};
@@ -133,9 +122,9 @@ function readMatch(match: Partial<HTTPRouteMatch>, where: string, context: Conte
   const queryParams = readValues(match.queryParams, `${where}.queryParams`, (name) => name, context);
   const { method } = match;
   const fault = headers.fault ?? queryParams.fault ??
-    (method === undefined || methods.includes(method)
+    (method === undefined || httpMethods.includes(method)
       ? undefined
-      : unsupported(`${where}.method`, `"${method}" is not supported, use one of ${methods.join(", ")}`));
+      : unsupported(`${where}.method`, `"${method}" is not supported, use one of ${httpMethods.join(", ")}`));
   return {
     match: {
       path: { type: pathType, value: pathType === "prefix" ? withoutTrailingSlash(value) : value },

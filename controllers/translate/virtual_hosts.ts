@@ -74,10 +74,11 @@ export function virtualHost(
     ...isEncrypted(port) && owner && { chain: owner.hostname },
     entries: kept(routes),
   });
+  if (owner === undefined) return host();
   const seen = new Set<Key>();
   for (const original of covering(hostname)) {
-    const members = owner === undefined ? undefined : claims(owner.id, original);
-    if (owner === undefined || members === undefined) continue;
+    const members = claims(owner.id, original);
+    if (members === undefined) continue;
     const without = isOwn(hostname, owner.hostname, original) ? undefined : leftOut(owner.id, original);
     const entries = [...members].flatMap(([route, served]) => {
       if (without?.has(route)) return [];
@@ -135,9 +136,10 @@ export function deriveVirtualHosts(
     return { port };
   });
   const leftOut = deriveLeftOut(graph, served, owned, ({ port, owner }, key) => {
+    if (!owner) return [];
     const [, hostname] = splitHostKey(key);
-    const wider = covering(hostname).filter((one) => owner && !isOwn(hostname, owner.hostname, one));
-    return owner ? wider.map((original) => claimKey(port.gateway, owner.id, original)) : [];
+    const wider = covering(hostname).filter((one) => !isOwn(hostname, owner.hostname, one));
+    return wider.map((original) => claimKey(port.gateway, owner.id, original));
   });
   const virtualHosts = graph.derive("ir.virtualHosts", owned, (host, read, key) => {
     const { gateway } = host.port;

@@ -66,7 +66,17 @@ const loneStar = (message: string): Rule<readonly string[]> => ({
   holds: (values) => values.length <= 1 || !values.includes("*"),
 });
 
-const httpMethods = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"] as const;
+export const httpMethods = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "DELETE",
+  "CONNECT",
+  "OPTIONS",
+  "TRACE",
+  "PATCH",
+] as const;
 export const httpMethod = k.enumeration(...httpMethods);
 
 const cors = k.object({
